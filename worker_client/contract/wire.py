@@ -1,0 +1,252 @@
+"""The messages of protocol v1: the one place where wire names meet code names.
+
+Every class is one JSON body. Attributes carry the English name, aliases the Turkish wire
+name, and the types carry the protocol's ranges, so that parsing is checking::
+
+    task = Task.model_validate_json(body)      # pydantic.ValidationError if out of range
+    body = task.model_dump_json(by_alias=True)
+
+Unknown fields are ignored in both directions, as the protocol demands.
+"""
+
+import secrets
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from worker_client.contract.addresses import RelativePath
+
+ONE_DAY_S = 86_400
+MAX_TOKENS_PER_TASK = 2**32
+MAX_SNAPSHOT_BYTES = 64 * 2**30
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+WorkerName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{3,32}$")]
+RequestId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+LeaseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+LeaseKey = Annotated[str, Field(pattern=r"^[\x21-\x7e]{16,256}$")]
+ChunkBytes = Annotated[int, Field(ge=64 * 1024, le=8 * 2**20)]
+LeaseSeconds = Annotated[int, Field(ge=5, le=30 * ONE_DAY_S)]
+RoundNumber = Annotated[int, Field(ge=1, le=10**6 + 1)]
+Loss = Annotated[float, Field(ge=0, le=1e6)]
+ShortText = Annotated[str, Field(max_length=300)]
+LongText = Annotated[str, Field(max_length=4000)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}$")]
+
+
+class Job(StrEnum):
+    TRAIN = "egit"
+    EVALUATE = "olc"
+    VERIFY = "dogrula"
+    PREPROCESS = "on_isle"
+
+
+class Mode(StrEnum):
+    CPT = "cpt"
+    SFT = "sft"
+
+
+class RunState(StrEnum):
+    READY = "hazir"
+    OPEN = "acik"
+    MERGING = "birlestiriliyor"
+    PAUSED = "duraklatildi"
+    FINISHED = "bitti"
+
+
+class ResultFate(StrEnum):
+    WAITING = "bekliyor"
+    MERGED = "birlesti"
+    SCREENED = "elendi"
+    UNVERIFIED = "denetlenemedi"
+    REFUSED = "ret"
+
+
+RAW_ENCODING = "ham"
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="ignore", populate_by_name=True, allow_inf_nan=False
+    )
+
+    def to_wire(self) -> dict:
+        """The body as JSON-ready values under wire names; fields that are None are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class FileRef(Message):
+    path: RelativePath = Field(alias="yol")
+    sha256: Sha256
+    size: Annotated[int, Field(ge=1, le=MAX_SNAPSHOT_BYTES)] = Field(alias="boyut")
+    chunk_bytes: ChunkBytes = Field(alias="parca_boyut", default=2**20)
+
+
+class LeaseRequest(Message):
+    worker: WorkerName = Field(alias="isci")
+    request_id: RequestId = Field(alias="istek")
+    encodings: list[ShortText] = Field(alias="kodlama", default=[RAW_ENCODING], max_length=20)
+    jobs: list[ShortText] = Field(alias="isler", default=[Job.TRAIN.value], max_length=20)
+    holds: RoundNumber | None = Field(alias="elde", default=None)
+    device: dict[str, str | int | float | bool | None] = Field(alias="cihaz", default={})
+
+    @staticmethod
+    def draw_request_id() -> str:
+        return secrets.token_hex(16)
+
+
+class Task(Message):
+    """A lease: everything a worker needs to train one shard for one round."""
+
+    lease_id: LeaseId = Field(alias="gorev")
+    lease_key: LeaseKey = Field(alias="anahtar")
+    job: Job = Field(alias="is", default=Job.TRAIN)
+    round: RoundNumber = Field(alias="tur")
+    rounds: Annotated[int, Field(ge=1, le=10**6)] = Field(alias="tur_sayisi")
+    inner_steps: Annotated[int, Field(ge=1, le=10_000)] = Field(alias="ic_adim")
+    batch_size: Annotated[int, Field(ge=1, le=1024)] = Field(alias="bs")
+    seq_len: Annotated[int, Field(ge=8, le=8192)] = Field(alias="seq")
+    lr: Annotated[float, Field(gt=0, le=1)]
+    seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = Field(alias="tohum")
+    shard: Annotated[int, Field(ge=0)] = Field(alias="parca")
+    shards: Annotated[int, Field(ge=1, le=10**6)] = Field(alias="n_parca")
+    mode: Mode = Field(alias="mod")
+    format: Identifier = Field(alias="bicim")
+    recipe: Identifier = Field(alias="recete", default="v1")
+    base_model: Identifier | None = Field(alias="taban_model")
+    encoding: ShortText = Field(alias="kodlama", default=RAW_ENCODING)
+    lease_seconds: LeaseSeconds = Field(alias="sure")
+    deadline: AwareDatetime = Field(alias="son")
+    snapshot: FileRef = Field(alias="adaptor")
+    data: FileRef | None = Field(alias="veri", default=None)
+
+    @model_validator(mode="after")
+    def _fields_agree(self) -> "Task":
+        if self.round > self.rounds:
+            raise ValueError("tur is beyond tur_sayisi")
+        if self.shard >= self.shards:
+            raise ValueError("parca is not below n_parca")
+        if self.batch_size * self.seq_len * self.inner_steps > MAX_TOKENS_PER_TASK:
+            raise ValueError("bs * seq * ic_adim is above 2^32")
+        return self
+
+
+class About(Message):
+    """``GET /bilgi``: what this coordinator is."""
+
+    protocol: int = Field(alias="protokol", ge=1)
+    name: ShortText = Field(alias="ad")
+    description: LongText = Field(alias="aciklama", default="")
+    base_model: Identifier | None = Field(alias="taban_model", default=None)
+    format: Identifier = Field(alias="bicim")
+    tokenizer_sha256: Sha256 | None = Field(alias="belirtec_sha256", default=None)
+    recipe: Identifier = Field(alias="recete", default="v1")
+    mode: Mode = Field(alias="mod")
+    round: RoundNumber = Field(alias="tur")
+    rounds: Annotated[int, Field(ge=1, le=10**6)] = Field(alias="tur_sayisi")
+    inner_steps: Annotated[int, Field(ge=1, le=10_000)] = Field(alias="ic_adim")
+    seq_len: Annotated[int, Field(ge=8, le=8192)] = Field(alias="seq")
+    shards: Annotated[int, Field(ge=1, le=10**6)] = Field(alias="n_parca")
+    serves_data: bool = Field(alias="veri", default=False)
+    open_to_all: bool = Field(alias="acik", default=True)
+    encodings: list[ShortText] = Field(alias="kodlama", default=[RAW_ENCODING], max_length=20)
+    jobs: list[ShortText] = Field(alias="isler", default=[Job.TRAIN.value], max_length=20)
+    data_licence: ShortText = Field(alias="veri_lisansi", default="")
+    data_source: LongText = Field(alias="veri_kaynagi", default="")
+    contact: ShortText = Field(alias="iletisim", default="")
+    min_worker_version: ShortText = Field(alias="surum_asgari", default="")
+
+
+class TaskCounts(Message):
+    free: int = Field(alias="bos")
+    leased: int = Field(alias="kirada")
+    done: int = Field(alias="tamam")
+
+
+class ResultCounts(Message):
+    accepted: int = Field(alias="kabul")
+    refused: int = Field(alias="ret")
+    screened: int = Field(alias="elenen")
+
+
+class FinishedRound(Message):
+    round: RoundNumber = Field(alias="tur")
+    loss: float | None = Field(alias="kayip", default=None)
+    accepted: int = Field(alias="kabul")
+    screened: int = Field(alias="elenen")
+    seconds: float = Field(alias="sure_s")
+    sha256: Sha256
+
+
+class Status(Message):
+    """``GET /durum``: public live state."""
+
+    state: RunState = Field(alias="durum")
+    round: RoundNumber = Field(alias="tur")
+    rounds: int = Field(alias="tur_sayisi")
+    workers: int = Field(alias="isci_sayisi")
+    tasks: TaskCounts = Field(alias="gorev")
+    results: ResultCounts = Field(alias="sonuc")
+    history: list[FinishedRound] = Field(alias="gecmis", default=[])
+
+
+class Progress(Message):
+    """``POST /gorev/{id}/nabiz``: how far a worker is; ``digest`` commits to the result."""
+
+    lease_key: LeaseKey = Field(alias="anahtar")
+    step: Annotated[int, Field(ge=0, le=10_000)] = Field(alias="adim", default=0)
+    loss: Loss | None = Field(alias="kayip", default=None)
+    digest: Sha256 | None = Field(alias="ozet", default=None)
+
+
+class ProgressAnswer(Message):
+    go_on: bool = Field(alias="devam")
+    lease_seconds: Annotated[int, Field(ge=0, le=30 * ONE_DAY_S)] | None = Field(
+        alias="sure", default=None
+    )
+    deadline: AwareDatetime | None = Field(alias="son", default=None)
+
+
+class Announcement(Message):
+    """``PUT /sonuc``: the size and digest of what will be uploaded in chunks."""
+
+    size: Annotated[int, Field(ge=1, le=MAX_SNAPSHOT_BYTES)] = Field(alias="boyut")
+    sha256: Sha256
+
+
+class UploadState(Message):
+    offset: Annotated[int, Field(ge=0)] = Field(alias="ofset")
+    chunk_bytes: ChunkBytes = Field(alias="parca_boyut")
+
+
+class Verdict(Message):
+    accepted: bool = Field(alias="kabul")
+    lease_id: LeaseId = Field(alias="gorev")
+    round: RoundNumber = Field(alias="tur")
+    sha256: Sha256
+
+
+class Fate(Message):
+    """``GET /sonuc``: what became of a delivered result."""
+
+    fate: ResultFate = Field(alias="durum")
+    code: ShortText | None = Field(alias="kod", default=None)
+    weight: float | None = Field(alias="agirlik", default=None)
+
+
+class Problem(Message):
+    """An ``application/problem+json`` body (RFC 9457) with this protocol's two members."""
+
+    type: ShortText = "about:blank"
+    title: ShortText = ""
+    status: int = 0
+    detail: LongText = ""
+    code: ShortText = Field(alias="kod", default="")
+    retry: bool | None = Field(alias="tekrar", default=None)
+
+
+def explain(error: ValidationError) -> str:
+    """One line a person can act on: which wire field is wrong and why."""
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, f['loc'])) or 'body'}: {f['msg']}" for f in faults[:5])
