@@ -1,0 +1,357 @@
+"""What a coordinator remembers. Every transition is made by a verb in a sibling module.
+
+A run has rounds; a round starts from a snapshot and has one unit per shard it uses; a unit is
+leased to a worker; a lease delivers a result; the round's results are merged into the next
+snapshot. Bytes live in the blob store under the digests named here.
+"""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from worker_client.contract.formats import Format, load_format
+from worker_client.contract.recipe import largest_update_norm
+
+SHA256_LENGTH = 64
+
+
+def _between(low: float, high: float) -> list:
+    return [MinValueValidator(low), MaxValueValidator(high)]
+
+
+class Run(models.Model):
+    class State(models.TextChoices):
+        READY = "ready", _("ready")
+        OPEN = "open", _("open")
+        PAUSED = "paused", _("paused")
+        FINISHED = "finished", _("finished")
+
+    class Mode(models.TextChoices):
+        CPT = "cpt", _("continued pretraining")
+        SFT = "sft", _("instruction tuning")
+
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True, max_length=4000)
+    state = models.CharField(max_length=10, choices=State, default=State.READY)
+    pause_reason = models.CharField(max_length=300, blank=True)
+    version = models.PositiveBigIntegerField(
+        default=0, help_text=_("Rises with every change that a watcher can see.")
+    )
+
+    format = models.CharField(max_length=80)
+    recipe = models.CharField(max_length=40, default="v1")
+    mode = models.CharField(max_length=3, choices=Mode, default=Mode.CPT)
+    rounds = models.PositiveIntegerField(validators=_between(1, 10**6))
+    inner_steps = models.PositiveIntegerField(default=20, validators=_between(1, 10_000))
+    batch_size = models.PositiveIntegerField(default=4, validators=_between(1, 1024))
+    seq_len = models.PositiveIntegerField(default=512, validators=_between(8, 8192))
+    lr = models.FloatField(default=2e-4, validators=_between(1e-12, 1))
+    seed = models.PositiveBigIntegerField(default=0, validators=_between(0, 2**53 - 1))
+    shards = models.PositiveIntegerField(validators=_between(1, 10**6))
+    serves_data = models.BooleanField(default=False)
+
+    units_per_round = models.PositiveIntegerField(
+        validators=_between(1, 10**5), help_text=_("Shards trained in one round, in rotation.")
+    )
+    target_results = models.PositiveIntegerField(
+        validators=_between(1, 10**5), help_text=_("A round closes when it has so many results.")
+    )
+    min_results = models.PositiveIntegerField(
+        default=1,
+        validators=_between(1, 10**5),
+        help_text=_("Past its deadline a round closes with this many; fewer never merge."),
+    )
+    round_seconds = models.PositiveIntegerField(default=3600, validators=_between(5, 30 * 86400))
+    lease_seconds = models.PositiveIntegerField(default=600, validators=_between(5, 30 * 86400))
+    lease_max_seconds = models.PositiveIntegerField(
+        default=6 * 3600,
+        validators=_between(5, 30 * 86400),
+        help_text=_("However often a worker reports progress, a lease ends after this long."),
+    )
+    max_leases_per_worker = models.PositiveIntegerField(default=1, validators=_between(1, 1000))
+    max_leases_per_address = models.PositiveIntegerField(default=16, validators=_between(1, 10000))
+    outer_lr = models.FloatField(default=1.0, validators=_between(1e-6, 10))
+    outer_momentum = models.FloatField(default=0.5, validators=_between(0, 0.999))
+    chunk_bytes = models.PositiveIntegerField(
+        default=2**20, validators=_between(64 * 1024, 8 * 2**20)
+    )
+    keep_snapshots = models.PositiveIntegerField(
+        default=10, validators=_between(2, 10**6), help_text=_("Older snapshots are deleted.")
+    )
+
+    data_licence = models.CharField(max_length=300, blank=True)
+    data_source = models.TextField(max_length=4000, blank=True)
+    contact = models.CharField(max_length=300, blank=True)
+    min_worker_version = models.CharField(max_length=40, blank=True)
+    bytes_up = models.PositiveBigIntegerField(default=0)
+    bytes_down = models.PositiveBigIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
+
+    def __str__(self) -> str:
+        return self.slug
+
+    def get_absolute_url(self) -> str:
+        return reverse("coordination:run", args=[self.slug])
+
+    @property
+    def manifest(self) -> Format:
+        return load_format(self.format)
+
+    @property
+    def norm_limit(self) -> float:
+        """The L2 norm above which no honest result of this run can lie."""
+        return largest_update_norm(self.lr, self.inner_steps, self.manifest.parameters)
+
+    @property
+    def current_round(self) -> "Round | None":
+        return self.round_set.order_by("-number").first()
+
+
+def touch(run_id: int) -> None:
+    """Tell watchers that something about the run has changed."""
+    Run.objects.filter(pk=run_id).update(version=F("version") + 1)
+
+
+class DataShard(models.Model):
+    """One of the run's equal data files, served at ``/veri?parca=K``."""
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    index = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField()
+    rows = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering = ["run", "index"]
+        verbose_name = _("data shard")
+        verbose_name_plural = _("data shards")
+        constraints = [models.UniqueConstraint(fields=["run", "index"], name="one_shard_per_index")]
+
+    def __str__(self) -> str:
+        return f"{self.run} #{self.index}"
+
+
+class Snapshot(models.Model):
+    """The weights that round ``number`` starts from, with the outer optimiser's state."""
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    number = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField()
+    data_start = models.PositiveIntegerField(
+        help_text=_("Where the raw weights begin in the file, in bytes.")
+    )
+    momentum_sha256 = models.CharField(max_length=SHA256_LENGTH, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["run", "number"]
+        verbose_name = _("snapshot")
+        verbose_name_plural = _("snapshots")
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_snapshot_per_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} v{self.number}"
+
+
+class Round(models.Model):
+    class State(models.TextChoices):
+        OPEN = "open", _("open")
+        MERGING = "merging", _("merging")
+        PUBLISHED = "published", _("published")
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=State, default=State.OPEN)
+    attempt = models.PositiveIntegerField(
+        default=0, help_text=_("Which merge attempt may publish this round.")
+    )
+    participants = models.JSONField(
+        default=list, blank=True, help_text=_("Ids of the results in the running merge attempt.")
+    )
+    reopenings = models.PositiveIntegerField(default=0)
+    opened_at = models.DateTimeField()
+    deadline_at = models.DateTimeField()
+    merge_claimed_at = models.DateTimeField(null=True, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+    loss = models.FloatField(null=True, blank=True)
+    accepted = models.PositiveIntegerField(default=0)
+    screened = models.PositiveIntegerField(default=0)
+    update_norm = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["run", "number"]
+        verbose_name = _("round")
+        verbose_name_plural = _("rounds")
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_round_per_number"),
+            models.UniqueConstraint(
+                fields=["run"], condition=~Q(state="published"), name="one_unpublished_round"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} r{self.number}"
+
+    @property
+    def seconds(self) -> float | None:
+        return (self.published_at - self.opened_at).total_seconds() if self.published_at else None
+
+
+class Worker(models.Model):
+    """A pseudonym seen in a run."""
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    name = models.CharField(max_length=32)
+    device = models.JSONField(default=dict, blank=True)
+    first_seen_at = models.DateTimeField(auto_now_add=True)
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["run", "name"]
+        verbose_name = _("worker")
+        verbose_name_plural = _("workers")
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_worker_per_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Unit(models.Model):
+    """The work of one shard in one round."""
+
+    class State(models.TextChoices):
+        FREE = "free", _("free")
+        LEASED = "leased", _("leased")
+        DONE = "done", _("done")
+
+    round = models.ForeignKey(Round, models.CASCADE)
+    shard = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=State, default=State.FREE)
+    barred = models.ManyToManyField(
+        Worker, blank=True, help_text=_("Workers whose result for it was screened out.")
+    )
+
+    class Meta:
+        ordering = ["round", "shard"]
+        verbose_name = _("unit")
+        verbose_name_plural = _("units")
+        constraints = [
+            models.UniqueConstraint(fields=["round", "shard"], name="one_unit_per_shard")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.round} #{self.shard}"
+
+
+class Lease(models.Model):
+    class State(models.TextChoices):
+        LIVE = "live", _("live")
+        DELIVERED = "delivered", _("delivered")
+        EXPIRED = "expired", _("expired")
+        REFUSED = "refused", _("refused")
+
+    token = models.CharField(max_length=64, unique=True)
+    unit = models.ForeignKey(Unit, models.CASCADE)
+    worker = models.ForeignKey(Worker, models.CASCADE)
+    request_digest = models.CharField(max_length=SHA256_LENGTH)
+    key_digest = models.CharField(max_length=SHA256_LENGTH)
+    state = models.CharField(max_length=10, choices=State, default=State.LIVE)
+    address = models.GenericIPAddressField()
+    granted_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    step = models.PositiveIntegerField(default=0)
+    loss = models.FloatField(null=True, blank=True)
+    commitment = models.CharField(
+        max_length=SHA256_LENGTH, blank=True, help_text=_("Digest promised before the upload.")
+    )
+
+    class Meta:
+        ordering = ["-granted_at", "-id"]
+        verbose_name = _("lease")
+        verbose_name_plural = _("leases")
+        indexes = [models.Index(fields=["state", "expires_at"])]
+        constraints = [
+            models.UniqueConstraint(fields=["worker", "request_digest"], name="request_used_once"),
+            models.UniqueConstraint(
+                fields=["unit"], condition=Q(state="live"), name="one_live_lease_per_unit"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.token
+
+
+class Upload(models.Model):
+    """A result on its way in chunks; what has arrived is the length of its file."""
+
+    lease = models.OneToOneField(Lease, models.CASCADE)
+    size = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=SHA256_LENGTH)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("upload")
+        verbose_name_plural = _("uploads")
+
+    def __str__(self) -> str:
+        return f"{self.lease} {self.sha256[:12]}"
+
+
+class Result(models.Model):
+    """A verdict on one file of one lease. Kept, so that the same bytes get the same answer."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        MERGED = "merged", _("merged")
+        SCREENED = "screened", _("screened out")
+        REFUSED = "refused", _("refused")
+
+    lease = models.ForeignKey(Lease, models.CASCADE)
+    unit = models.ForeignKey(Unit, models.CASCADE)
+    sha256 = models.CharField(max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField()
+    state = models.CharField(max_length=10, choices=State)
+    code = models.CharField(max_length=40, blank=True)
+    detail = models.CharField(max_length=500, blank=True)
+    holds_unit = models.BooleanField(
+        default=False, help_text=_("Whether this is the result that its unit counts.")
+    )
+    vector_sha256 = models.CharField(
+        max_length=SHA256_LENGTH, blank=True, help_text=_("Raw weights in manifest order.")
+    )
+    update_norm = models.FloatField(null=True, blank=True)
+    loss_first = models.FloatField(null=True, blank=True)
+    loss_last = models.FloatField(null=True, blank=True)
+    tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    train_seconds = models.FloatField(null=True, blank=True)
+    device = models.CharField(max_length=100, blank=True)
+    dtype = models.CharField(max_length=40, blank=True)
+    worker_version = models.CharField(max_length=40, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        verbose_name = _("result")
+        verbose_name_plural = _("results")
+        constraints = [
+            models.UniqueConstraint(fields=["lease", "sha256"], name="one_verdict_per_file"),
+            models.UniqueConstraint(
+                fields=["unit"], condition=Q(holds_unit=True), name="one_result_per_unit"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.unit} {self.sha256[:12]}"
