@@ -1,0 +1,144 @@
+"""The line protocol between the worker's parent process and its training child.
+
+One JSON object per line. The parent writes commands to the child's standard input::
+
+    {"cmd": "load", "format": "...", "models_dir": "...", "device": "auto", "threads": 2}
+    {"cmd": "train", "lease_id": "...", "round": 1, ..., "snapshot": PATH, "data": PATH, "out": PATH}
+    {"cmd": "abandon"}       drop the task in hand before its next step
+    {"cmd": "stop"}          drop it and exit with status 0
+
+and reads events from its standard output::
+
+    load    -> ready  | error
+    train   -> step * inner_steps, then done | abandoned | error
+    abandon -> nothing while idle
+    stop    -> the child exits
+
+``load`` comes first; a second one replaces the model. After an ``error`` the child is still
+there and takes the next command, unless ``code`` is ``child_died``. Its standard error is for
+people. It ignores Ctrl-C (the parent decides) and dies at once when its input ends.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from worker_client.contract.wire import Task
+
+
+class Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def to_line(self) -> str:
+        return self.model_dump_json() + "\n"
+
+
+class Load(Line):
+    """Load a base model from the store and attach a fresh adapter.
+
+    ``device`` is ``auto``, ``cpu``, ``cuda`` or ``cuda:N``; ``threads`` None leaves torch's own
+    choice; ``dtype`` is the frozen base's: ``auto`` (bfloat16 where the device multiplies it
+    natively), ``float32`` or ``bfloat16``.
+    """
+
+    cmd: Literal["load"] = "load"
+    format: str
+    models_dir: str | None = None
+    device: str = "auto"
+    threads: int | None = Field(default=None, ge=1)
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+
+
+class Train(Line):
+    """Train one task. ``snapshot`` and ``data`` are whole, digest-checked files; ``out`` is new."""
+
+    cmd: Literal["train"] = "train"
+    lease_id: str
+    round: int
+    rounds: int
+    inner_steps: int
+    batch_size: int
+    seq_len: int
+    lr: float
+    seed: int
+    shard: int
+    mode: Literal["cpt", "sft"]
+    snapshot: str
+    data: str
+    out: str
+
+    @classmethod
+    def from_task(cls, task: Task, *, snapshot: str, data: str, out: str) -> "Train":
+        """The command for a lease whose files lie at these paths."""
+        copied = set(cls.model_fields) - {"cmd", "mode", "snapshot", "data", "out"}
+        numbers = {name: getattr(task, name) for name in copied}
+        return cls(mode=task.mode.value, snapshot=snapshot, data=data, out=out, **numbers)
+
+
+class Abandon(Line):
+    cmd: Literal["abandon"] = "abandon"
+
+
+class Stop(Line):
+    cmd: Literal["stop"] = "stop"
+
+
+class Ready(Line):
+    """The model is loaded. ``device`` is for people (``cpu, 2 threads``, a GPU's name)."""
+
+    event: Literal["ready"] = "ready"
+    format: str
+    device: str
+    dtype: str
+    threads: int
+    seconds: float
+
+
+class Step(Line):
+    """Step ``step`` (from 1) of ``steps`` is done; ``loss`` in nats per token."""
+
+    event: Literal["step"] = "step"
+    step: int
+    steps: int
+    loss: float
+    tokens_per_s: float
+
+
+class Done(Line):
+    """The result lies complete and synced at ``path``; ``tokens`` counts training targets."""
+
+    event: Literal["done"] = "done"
+    lease_id: str
+    path: str
+    sha256: str
+    size: int
+    loss_first: float
+    loss_last: float
+    loss_mean: float
+    tokens: int
+    seconds: float
+    device: str
+    dtype: str
+
+
+class Abandoned(Line):
+    event: Literal["abandoned"] = "abandoned"
+    lease_id: str
+
+
+class Failure(Line):
+    """``code``: model_missing, model_corrupt, device_missing, snapshot_refused, data_refused,
+    not_finite, out_of_memory, bad_command, internal, or child_died (made by the parent's side).
+
+    ``message`` is a sentence for people that names the remedy.
+    """
+
+    event: Literal["error"] = "error"
+    code: str
+    message: str
+
+
+Command = Annotated[Load | Train | Abandon | Stop, Field(discriminator="cmd")]
+Event = Annotated[Ready | Step | Done | Abandoned | Failure, Field(discriminator="event")]
+parse_command = TypeAdapter(Command).validate_json
+parse_event = TypeAdapter(Event).validate_json
