@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ApiV1Config(AppConfig):
+    name = "apiv1"

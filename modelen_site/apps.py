@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ModelenSiteConfig(AppConfig):
+    name = "modelen_site"

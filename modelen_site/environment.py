@@ -1,0 +1,83 @@
+"""Reading settings from environment variables."""
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """Return a yes or no setting.
+
+    Raises:
+        ImproperlyConfigured: the value is neither.
+    """
+    value = os.environ.get(name)
+    if value is None:
+        return default
+    if value.strip().lower() in _TRUE | _FALSE:
+        return value.strip().lower() in _TRUE
+    raise ImproperlyConfigured(f"{name} is {value!r}; write 1 or 0")
+
+
+def number(name: str, default: int) -> int:
+    """Return a whole number of at least 0.
+
+    Raises:
+        ImproperlyConfigured: the value is something else.
+    """
+    value = os.environ.get(name, str(default))
+    if not value.isascii() or not value.isdigit():
+        raise ImproperlyConfigured(f"{name} is {value!r}; write a whole number")
+    return int(value)
+
+
+def words(name: str, default: Iterable[str] = ()) -> list[str]:
+    """Return a comma-separated list without its empty entries."""
+    value = os.environ.get(name)
+    if value is None:
+        return list(default)
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def folder(name: str, default: Path) -> Path:
+    """Return an absolute folder path, which need not exist."""
+    return Path(os.environ.get(name) or default).expanduser().resolve()
+
+
+def check_secret(secret: str) -> str:
+    """Return ``secret`` if it is worth its name.
+
+    Raises:
+        ImproperlyConfigured: it is missing, short or repetitive.
+    """
+    if len(secret) < 50 or len(set(secret)) < 10 or secret.startswith("django-insecure"):
+        raise ImproperlyConfigured(
+            "MODELEN_SECRET_KEY must be at least 50 random characters; make one with "
+            '`python -c "import secrets; print(secrets.token_urlsafe(50))"` and keep it secret'
+        )
+    return secret
+
+
+def kept_secret(path: Path) -> str:
+    """Return the secret in ``path``, made at random on the first call, readable by its owner only.
+
+    It stays over restarts because lease keys are recomputed from it. Linking a finished file into
+    place lets two processes start at once and agree.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(50))
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return check_secret(path.read_text().strip())

@@ -1,0 +1,287 @@
+"""Every setting, chosen by environment variables alone; docs/settings.md explains each.
+
+With no variable set this is the embedded default: SQLite, Celery and live pages inside one process,
+on loopback. Naming a secret, hosts, a database or Redis makes it a public site, which refuses to
+start on a weak secret or without hosts.
+"""
+
+import hashlib
+import hmac
+import os
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from modelen_site import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- Where state lives ---------------------------------------------------------------------------
+MODELEN_VAR = environment.folder("MODELEN_VAR", BASE_DIR / "var")
+BLOB_ROOT = MODELEN_VAR / "blobs"
+UPLOAD_ROOT = MODELEN_VAR / "uploads"
+DISK_RESERVE_BYTES = environment.number("MODELEN_DISK_RESERVE_BYTES", 2**30)
+# A whole Qwen-format upload is 40 MB; the largest known format stays below this.
+MAX_BODY_BYTES = environment.number("MODELEN_MAX_BODY_BYTES", 256 * 2**20)
+
+# --- Which kind of installation this is ----------------------------------------------------------
+DEBUG = environment.flag("MODELEN_DEBUG")
+REDIS_URL = os.environ.get("REDIS_URL", "")
+MODELEN_EMBEDDED = not REDIS_URL
+_PUBLIC_NAMES = ("MODELEN_SECRET_KEY", "MODELEN_ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL")
+MODELEN_PUBLIC = not DEBUG and any(os.environ.get(name) for name in _PUBLIC_NAMES)
+_HTTPS = MODELEN_PUBLIC and environment.flag("MODELEN_HTTPS", default=True)
+
+# --- Secrets and hosts ---------------------------------------------------------------------------
+_given_secret = os.environ.get("MODELEN_SECRET_KEY", "")
+SECRET_KEY = (
+    environment.check_secret(_given_secret)
+    if MODELEN_PUBLIC or _given_secret
+    else environment.kept_secret(MODELEN_VAR / "secret_key")
+)
+SECRET_KEY_FALLBACKS = environment.words("MODELEN_SECRET_KEY_FALLBACKS")
+_lease_secret = os.environ.get("MODELEN_LEASE_SECRET", "")
+LEASE_SECRET = (
+    environment.check_secret(_lease_secret).encode()
+    if _lease_secret
+    else hmac.digest(SECRET_KEY.encode(), b"modelen lease keys v1", hashlib.sha256)
+)
+_LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS = environment.words(
+    "MODELEN_ALLOWED_HOSTS", default=[] if MODELEN_PUBLIC else _LOOPBACK_HOSTS
+)
+if MODELEN_PUBLIC and not ALLOWED_HOSTS:
+    raise ImproperlyConfigured(
+        "MODELEN_ALLOWED_HOSTS is empty; name the hosts this site answers to, "
+        "for example MODELEN_ALLOWED_HOSTS=modelen.example.org"
+    )
+CSRF_TRUSTED_ORIGINS = environment.words("MODELEN_CSRF_TRUSTED_ORIGINS")
+
+# --- Applications --------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "csp",
+    "rest_framework",
+    "modelen_site",
+    "accounts",
+    "portal",
+    "apiv1",
+    "coordination",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "modelen_site.urls"
+ASGI_APPLICATION = "modelen_site.asgi.application"
+WSGI_APPLICATION = "modelen_site.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "accounts.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- Database ------------------------------------------------------------------------------------
+_database = dict(
+    dj_database_url.parse(
+        os.environ.get("DATABASE_URL") or f"sqlite:///{MODELEN_VAR / 'db.sqlite3'}"
+    )
+)
+# A connection kept between requests leaks under ASGI, where each request has its own thread.
+_database["CONN_MAX_AGE"] = 0
+if _database["ENGINE"].endswith("sqlite3"):
+    Path(str(_database["NAME"])).parent.mkdir(parents=True, exist_ok=True)
+    _database["OPTIONS"] = {
+        # Read-then-write transactions fail at once, whatever the timeout, unless they say so first.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        # FULL: a row that names a file must not be lost in a power cut after it was answered for.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+    }
+    # A file, not memory: tests use threads and processes.
+    _database["TEST"] = {"NAME": MODELEN_VAR / "test.sqlite3"}
+else:
+    _database["OPTIONS"] = {**_database.get("OPTIONS", {}), "pool": True}
+DATABASES: dict[str, Any] = {"default": _database}
+
+# --- Redis, or memory when everything is in one process ------------------------------------------
+if REDIS_URL:
+    CACHES: dict[str, Any] = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": "modelen",
+        }
+    }
+    CHANNEL_LAYERS: dict[str, Any] = {
+        "default": {
+            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": "modelen"},
+        }
+    }
+else:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+# --- Celery --------------------------------------------------------------------------------------
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    # kombu's default of 1 s is what each task would wait in memory.
+    {"polling_interval": 0.05}
+    if MODELEN_EMBEDDED
+    # Longer than the longest task: Redis hands an unacknowledged task out again after this.
+    else {"visibility_timeout": 4 * 3600}
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+# Acknowledged on receipt: a task lost with its worker is found by the reconciler, whereas a task
+# handed out again and again could take every worker down.
+CELERY_TASK_ACKS_LATE = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 50
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_BEAT_SCHEDULE = {
+    "reconcile": {
+        "task": "coordination.tasks.reconcile",
+        "schedule": 2.0 if MODELEN_EMBEDDED else 10.0,
+        "options": {"expires": 30},
+    },
+    "collect-blobs": {"task": "coordination.tasks.collect_blobs", "schedule": 3600.0},
+}
+
+# --- Language and time ---------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("tr", "Türkçe")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# --- Static files --------------------------------------------------------------------------------
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = environment.folder("MODELEN_STATIC_ROOT", BASE_DIR / "staticfiles")
+# A public site serves what `collectstatic` gathered; elsewhere files come from where they are.
+WHITENOISE_USE_FINDERS = not MODELEN_PUBLIC
+WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if MODELEN_PUBLIC
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+# --- Security ------------------------------------------------------------------------------------
+SECURE_SSL_REDIRECT = _HTTPS
+# Probes come from inside, without TLS.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = environment.number("MODELEN_HSTS_SECONDS", 365 * 86400) if _HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
+SECURE_HSTS_PRELOAD = _HTTPS
+if environment.flag("MODELEN_BEHIND_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SESSION_COOKIE_SECURE = _HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = _HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+    }
+}
+
+# --- API -----------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
+    "UNAUTHENTICATED_USER": None,
+    "EXCEPTION_HANDLER": "apiv1.problems.problem_handler",
+    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"anon": "120/min"},
+    # Without it the throttle's key is a header that the client writes.
+    "NUM_PROXIES": environment.number("MODELEN_PROXY_COUNT", 0),
+}
+
+# --- Log -----------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"redact": {"()": "modelen_site.logs.Redact"}},
+    "formatters": {
+        "plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "modelen_site.logs.JsonFormatter"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "filters": ["redact"],
+            "formatter": "json" if environment.flag("MODELEN_LOG_JSON") else "plain",
+        }
+    },
+    "root": {"handlers": ["stderr"], "level": os.environ.get("MODELEN_LOG_LEVEL", "INFO")},
+    "loggers": {
+        # Django's own handlers would print each line a second time.
+        "django": {"handlers": [], "propagate": True},
+        "django.server": {"handlers": [], "propagate": True},
+        # One line per beat and task, twice: every two seconds says nothing.
+        "celery.beat": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "daphne": {"level": "WARNING"},
+    },
+}
