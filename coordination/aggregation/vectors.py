@@ -1,0 +1,74 @@
+"""Float32 vectors on disk, read in slices small enough to stay in the processor's cache."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+FLOAT32 = np.dtype("<f4")
+SLICE_FLOATS = 131_072
+
+
+class TruncatedVector(ValueError):
+    """The file ends before the vector does."""
+
+
+@dataclass(frozen=True)
+class VectorFile:
+    """``count`` little-endian float32 values at byte ``offset`` of the file at ``path``.
+
+    The file is opened for each read, so that a merge of any number of results needs one
+    descriptor at a time.
+    """
+
+    path: Path
+    offset: int
+    count: int
+
+    def read(self, start: int, stop: int, out: np.ndarray | None = None) -> np.ndarray:
+        """Values ``start`` to ``stop`` (exclusive) as float32 ``[stop - start]``.
+
+        ``out`` is a contiguous float32 array of at least that length to read into; the answer
+        is then a view of it.
+
+        Raises:
+            ValueError: the range is not inside the vector.
+            TruncatedVector: the file is shorter than the vector.
+        """
+        if not 0 <= start <= stop <= self.count:
+            raise ValueError(f"{start} to {stop} is not inside a vector of {self.count} values")
+        values = np.empty(stop - start, FLOAT32) if out is None else out[: stop - start]
+        descriptor = os.open(self.path, os.O_RDONLY)
+        try:
+            self._fill(descriptor, values.view(np.uint8), self.offset + 4 * start)
+        finally:
+            os.close(descriptor)
+        return values
+
+    def _fill(self, descriptor: int, rest: np.ndarray, position: int) -> None:
+        while rest.size:
+            got = os.preadv(descriptor, [rest], position)
+            if not got:
+                raise TruncatedVector(f"{self.path.name} ends before its {self.count} values do")
+            rest, position = rest[got:], position + got
+
+
+def slices(count: int, step: int = SLICE_FLOATS) -> Iterator[tuple[int, int]]:
+    """Consecutive ``(start, stop)`` that cover ``count`` values, at most ``step`` each."""
+    for start in range(0, count, step):
+        yield start, min(start + step, count)
+
+
+def as_bytes(values: np.ndarray) -> memoryview:
+    """A contiguous float32 array as its little-endian bytes, without a copy."""
+    return memoryview(values.view(np.uint8))
+
+
+def squared_distance(a: np.ndarray, b: np.ndarray) -> float:
+    """Squared L2 norm of ``a - b`` for float32 arrays, in float64: no finite values overflow
+    it, so that an answer which is not finite means that ``a`` or ``b`` is not."""
+    with np.errstate(invalid="ignore"):  # inf - inf and signalling NaNs would warn
+        delta = np.subtract(a, b, dtype=np.float64)
+    return float(np.square(delta, out=delta).sum())
