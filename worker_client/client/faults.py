@@ -1,0 +1,34 @@
+"""How a request can fail: for now (``Passing``) or for good (``Final``)."""
+
+
+class Fault(Exception):
+    """A failed request. ``code`` is the protocol's ``kod`` or empty, ``status`` 0 if no answer."""
+
+    def __init__(self, detail: str, *, status: int = 0, code: str = "") -> None:
+        super().__init__(detail)
+        self.detail, self.status, self.code = detail, status, code
+
+
+class Passing(Fault):
+    """The same request may succeed later, after at least ``retry_after`` seconds."""
+
+    def __init__(
+        self, detail: str, *, status: int = 0, code: str = "", retry_after: float = 0
+    ) -> None:
+        super().__init__(detail, status=status, code=code)
+        self.retry_after = retry_after
+
+
+class Final(Fault):
+    """Repeating the request changes nothing."""
+
+
+class BadFile(Passing):
+    """A file arrived otherwise than announced: wrong digest, size, range or encoding.
+
+    Passing, since a broken proxy may be the cause, but not for ever: the download counts them.
+    """
+
+
+class Stopped(Exception):
+    """The person asked to stop while the worker was waiting."""
