@@ -161,7 +161,7 @@ else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
 # --- Celery --------------------------------------------------------------------------------------
-CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     # kombu's default of 1 s is what each task would wait in memory.
     {"polling_interval": 0.05}
@@ -201,8 +201,10 @@ USE_TZ = True
 # --- Static files --------------------------------------------------------------------------------
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = environment.folder("MODELEN_STATIC_ROOT", BASE_DIR / "staticfiles")
 # A public site serves what `collectstatic` gathered; elsewhere files come from where they are.
+STATIC_ROOT = (
+    environment.folder("MODELEN_STATIC_ROOT", BASE_DIR / "staticfiles") if MODELEN_PUBLIC else None
+)
 WHITENOISE_USE_FINDERS = not MODELEN_PUBLIC
 WHITENOISE_AUTOREFRESH = DEBUG
 STORAGES = {
@@ -221,7 +223,8 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = environment.number("MODELEN_HSTS_SECONDS", 365 * 86400) if _HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
 SECURE_HSTS_PRELOAD = _HTTPS
-if environment.flag("MODELEN_BEHIND_PROXY"):
+MODELEN_BEHIND_PROXY = environment.flag("MODELEN_BEHIND_PROXY")
+if MODELEN_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = _HTTPS
 SESSION_COOKIE_HTTPONLY = True
@@ -278,10 +281,8 @@ LOGGING = {
         # Django's own handlers would print each line a second time.
         "django": {"handlers": [], "propagate": True},
         "django.server": {"handlers": [], "propagate": True},
-        # One line per beat and task, twice: every two seconds says nothing.
-        "celery.beat": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},
-        "celery.worker.strategy": {"level": "WARNING"},
+        # A line per beat and another per task, every two seconds, says nothing.
+        "celery": {"level": "WARNING"},
         "daphne": {"level": "WARNING"},
     },
 }

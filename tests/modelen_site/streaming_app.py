@@ -29,9 +29,7 @@ async def application(scope: dict[str, Any], receive: Receive, send: Send) -> No
         message = await receive()
         digest.update(message["body"])
         length += len(message["body"])
-    await send(
-        {"type": "http.response.body", "body": f"{length} {digest.hexdigest()}".encode()}
-    )
+    await send({"type": "http.response.body", "body": f"{length} {digest.hexdigest()}".encode()})
 
 
 if __name__ == "__main__":
