@@ -54,10 +54,12 @@ class Run(models.Model):
     serves_data = models.BooleanField(default=False)
 
     units_per_round = models.PositiveIntegerField(
-        validators=_between(1, 10**5), help_text=_("Shards trained in one round, in rotation.")
+        validators=_between(1, 10**5),
+        help_text=_("Shards trained in one round, in rotation."),
     )
     target_results = models.PositiveIntegerField(
-        validators=_between(1, 10**5), help_text=_("A round closes when it has so many results.")
+        validators=_between(1, 10**5),
+        help_text=_("A round closes when it has so many results."),
     )
     min_results = models.PositiveIntegerField(
         default=1,
@@ -79,7 +81,9 @@ class Run(models.Model):
         default=2**20, validators=_between(64 * 1024, 8 * 2**20)
     )
     keep_snapshots = models.PositiveIntegerField(
-        default=10, validators=_between(2, 10**6), help_text=_("Older snapshots are deleted.")
+        default=10,
+        validators=_between(2, 10**6),
+        help_text=_("Older snapshots are deleted."),
     )
 
     data_licence = models.CharField(max_length=300, blank=True)
@@ -179,7 +183,9 @@ class Round(models.Model):
         default=0, help_text=_("Which merge attempt may publish this round.")
     )
     participants = models.JSONField(
-        default=list, blank=True, help_text=_("Ids of the results in the running merge attempt.")
+        default=list,
+        blank=True,
+        help_text=_("Ids of the results in the running merge attempt."),
     )
     reopenings = models.PositiveIntegerField(default=0)
     opened_at = models.DateTimeField()
@@ -198,7 +204,9 @@ class Round(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "number"], name="one_round_per_number"),
             models.UniqueConstraint(
-                fields=["run"], condition=~Q(state="published"), name="one_unpublished_round"
+                fields=["run"],
+                condition=~Q(state="published"),
+                name="one_unpublished_round",
             ),
         ]
 
@@ -275,7 +283,9 @@ class Lease(models.Model):
     step = models.PositiveIntegerField(default=0)
     loss = models.FloatField(null=True, blank=True)
     commitment = models.CharField(
-        max_length=SHA256_LENGTH, blank=True, help_text=_("Digest promised before the upload.")
+        max_length=SHA256_LENGTH,
+        blank=True,
+        help_text=_("Digest promised before the upload."),
     )
 
     class Meta:
@@ -286,7 +296,9 @@ class Lease(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["worker", "request_digest"], name="request_used_once"),
             models.UniqueConstraint(
-                fields=["unit"], condition=Q(state="live"), name="one_live_lease_per_unit"
+                fields=["unit"],
+                condition=Q(state="live"),
+                name="one_live_lease_per_unit",
             ),
         ]
 
@@ -330,7 +342,9 @@ class Result(models.Model):
         default=False, help_text=_("Whether this is the result that its unit counts.")
     )
     vector_sha256 = models.CharField(
-        max_length=SHA256_LENGTH, blank=True, help_text=_("Raw weights in manifest order.")
+        max_length=SHA256_LENGTH,
+        blank=True,
+        help_text=_("Raw weights in manifest order."),
     )
     update_norm = models.FloatField(null=True, blank=True)
     loss_first = models.FloatField(null=True, blank=True)
@@ -349,7 +363,9 @@ class Result(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["lease", "sha256"], name="one_verdict_per_file"),
             models.UniqueConstraint(
-                fields=["unit"], condition=Q(holds_unit=True), name="one_result_per_unit"
+                fields=["unit"],
+                condition=Q(holds_unit=True),
+                name="one_result_per_unit",
             ),
         ]
 

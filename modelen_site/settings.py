@@ -34,6 +34,9 @@ _PUBLIC_NAMES = ("MODELEN_SECRET_KEY", "MODELEN_ALLOWED_HOSTS", "DATABASE_URL", 
 MODELEN_PUBLIC = not DEBUG and any(os.environ.get(name) for name in _PUBLIC_NAMES)
 _HTTPS = MODELEN_PUBLIC and environment.flag("MODELEN_HTTPS", default=True)
 
+# Embedded mode has one Celery thread, so an unfinished merge is nobody's: take it up at once.
+MERGE_CLAIM_SECONDS = 0 if MODELEN_EMBEDDED else 300
+
 # --- Secrets and hosts ---------------------------------------------------------------------------
 _given_secret = os.environ.get("MODELEN_SECRET_KEY", "")
 SECRET_KEY = (

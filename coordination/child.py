@@ -1,0 +1,31 @@
+"""Work that needs torch or a tokenizer runs in a child: ``python -m worker_client ...``.
+
+The server process itself never imports torch, so its memory stays small.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from django.core.management.base import CommandError
+
+from worker_client.contract import __file__ as contract_file
+
+PROJECT = Path(contract_file).parents[2]
+
+
+def run_worker_client(*arguments: str) -> dict:
+    """Run ``python -m worker_client ARGUMENTS``; returns the JSON object it prints last.
+
+    Its progress and complaints go to this process's standard error.
+
+    Raises:
+        CommandError: when it fails; what went wrong has been printed.
+    """
+    command = [sys.executable, "-m", "worker_client", *arguments]
+    finished = subprocess.run(command, stdout=subprocess.PIPE, cwd=PROJECT, check=False, text=True)
+    if finished.returncode:
+        raise CommandError(f"worker_client {arguments[0]} failed; see the message above")
+    lines = finished.stdout.strip().splitlines()
+    return json.loads(lines[-1]) if lines else {}

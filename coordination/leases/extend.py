@@ -1,0 +1,35 @@
+"""Note a worker's progress and keep its lease alive."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from coordination.clock import now
+from coordination.leases.grant import latest_end
+from coordination.models import Lease, Round, Run, Worker, touch
+from worker_client.contract.wire import Progress
+
+
+@transaction.atomic
+def extend_lease(run: Run, lease: Lease, progress: Progress | None = None) -> datetime | None:
+    """The lease's new end, or None when its work is no longer wanted.
+
+    ``progress`` is None when an uploaded chunk stands for it.
+    """
+    lease = Lease.objects.select_for_update().select_related("unit__round").get(pk=lease.pk)
+    still_wanted = (
+        run.state in (Run.State.OPEN, Run.State.PAUSED)
+        and lease.state == Lease.State.LIVE
+        and lease.unit.round.state == Round.State.OPEN
+    )
+    if not still_wanted:
+        return None
+    lease.expires_at = min(now() + timedelta(seconds=run.lease_seconds), latest_end(run, lease))
+    if progress:
+        lease.step, lease.loss = progress.step, progress.loss
+        lease.commitment = progress.digest or lease.commitment
+    lease.save(update_fields=["expires_at", "step", "loss", "commitment"])
+    Worker.objects.filter(pk=lease.worker_id).update(last_seen_at=now())
+    if progress:
+        touch(run.pk)
+    return lease.expires_at

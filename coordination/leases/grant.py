@@ -1,0 +1,125 @@
+"""Lease a free unit to a worker, or give the same answer to the same request again."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Case, Value, When
+
+from coordination.clock import now
+from coordination.leases.keys import digest, lease_key
+from coordination.models import Lease, Round, Run, Unit, Worker, touch
+from worker_client.contract.errors import Refusal, Refused
+from worker_client.contract.wire import RAW_ENCODING, Job, LeaseRequest
+
+ALONE_FACTOR = 4  # how far the lease limits rise while nobody else works on the run
+
+
+@dataclass(frozen=True)
+class Grant:
+    lease: Lease
+    key: str
+
+
+@transaction.atomic
+def grant_lease(run: Run, request: LeaseRequest, address: str) -> Grant | None:
+    """A lease for ``request``, or None when there is nothing to do now.
+
+    Repeating a request while its lease lives gives the same lease and key.
+
+    Raises:
+        Refused: FINISHED, REQUEST_USED, WORKER_BUSY or NO_COMMON_ENCODING.
+    """
+    if run.state == Run.State.FINISHED:
+        raise Refused(Refusal.FINISHED, "the run is over; thank you")
+    worker = _meet(run, request)
+    known = Lease.objects.filter(worker=worker, request_digest=digest(request.request_id)).first()
+    if known:
+        return _repeat(known, request)
+    _check_offer(request)
+    if run.state != Run.State.OPEN or Job.TRAIN.value not in request.jobs:
+        return None
+    current = _lock_open_round(run)
+    unit = current and _pick_unit(current, worker)
+    if not unit:
+        return None
+    _check_limits(run, worker, address)
+    return _lease(run, unit, worker, request, address)
+
+
+def _meet(run: Run, request: LeaseRequest) -> Worker:
+    values = {"last_seen_at": now(), "device": request.device}
+    worker, _ = Worker.objects.update_or_create(run=run, name=request.worker, defaults=values)
+    return worker
+
+
+def _repeat(lease: Lease, request: LeaseRequest) -> Grant:
+    if lease.state != Lease.State.LIVE or lease.expires_at <= now():
+        raise Refused(
+            Refusal.REQUEST_USED,
+            "the lease of this istek has ended; draw a new istek and ask again",
+        )
+    return Grant(lease, lease_key(lease.token, request.request_id))
+
+
+def _check_offer(request: LeaseRequest) -> None:
+    if RAW_ENCODING not in request.encodings:
+        raise Refused(
+            Refusal.NO_COMMON_ENCODING,
+            f"this run takes results in kodlama {RAW_ENCODING!r} only",
+        )
+
+
+def _lock_open_round(run: Run) -> Round | None:
+    """The open round, its row locked: grants, deliveries and closing take turns on it."""
+    rounds = Round.objects.select_for_update().filter(run=run, state=Round.State.OPEN)
+    return rounds.first()
+
+
+def _pick_unit(current: Round, worker: Worker) -> Unit | None:
+    """A free unit, preferring the shard the worker had last: it need not be fetched again."""
+    last = Lease.objects.filter(worker=worker).values_list("unit__shard", flat=True).first()
+    free = Unit.objects.filter(round=current, state=Unit.State.FREE).exclude(barred=worker)
+    fetched_before = Case(When(shard=-1 if last is None else last, then=Value(0)), default=Value(1))
+    return free.order_by(fetched_before, "shard").first()
+
+
+def _check_limits(run: Run, worker: Worker, address: str) -> None:
+    live = Lease.objects.filter(unit__round__run=run, state=Lease.State.LIVE)
+    of_worker, of_address = live.filter(worker=worker), live.filter(address=address)
+    alone = not live.exclude(worker=worker).exists()
+    factor = ALONE_FACTOR if alone else 1
+    if (
+        of_worker.count() >= run.max_leases_per_worker * factor
+        or of_address.count() >= run.max_leases_per_address * factor
+    ):
+        raise Refused(
+            Refusal.WORKER_BUSY,
+            "you hold as many tasks as one worker may; finish one or let it expire",
+            retry_after=max(1, min(60, run.lease_seconds // 4)),
+        )
+
+
+def _lease(run: Run, unit: Unit, worker: Worker, request: LeaseRequest, address: str) -> Grant:
+    token = secrets.token_urlsafe(18)
+    key = lease_key(token, request.request_id)
+    granted = now()
+    lease = Lease.objects.create(
+        token=token,
+        unit=unit,
+        worker=worker,
+        request_digest=digest(request.request_id),
+        key_digest=digest(key),
+        address=address,
+        granted_at=granted,
+        expires_at=granted + timedelta(seconds=run.lease_seconds),
+    )
+    Unit.objects.filter(pk=unit.pk).update(state=Unit.State.LEASED)
+    touch(run.pk)
+    return Grant(lease, key)
+
+
+def latest_end(run: Run, lease: Lease) -> datetime:
+    """The instant beyond which no progress report extends a lease."""
+    return lease.granted_at + timedelta(seconds=max(run.lease_seconds, run.lease_max_seconds))

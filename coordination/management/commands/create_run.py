@@ -1,0 +1,174 @@
+"""Create a run with its first snapshot and, if it serves data, its shards."""
+
+import json
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from coordination.child import run_worker_client
+from coordination.models import Run
+from coordination.rounds.create import create_run
+
+# Settings of a run that are plain fields: option, field, type.
+NUMBERS = (
+    ("--rounds", "rounds", int, "how many rounds"),
+    ("--ic-adim", "inner_steps", int, "H: inner steps of a task (default 20)"),
+    ("--bs", "batch_size", int, "sequences per inner step (default 4)"),
+    ("--seq", "seq_len", int, "tokens per sequence (default 512)"),
+    ("--lr", "lr", float, "peak learning rate (default 2e-4)"),
+    ("--tohum", "seed", int, "the run's seed (default 0)"),
+    (
+        "--units-per-round",
+        "units_per_round",
+        int,
+        "shards trained in a round (default: all)",
+    ),
+    (
+        "--target",
+        "target_results",
+        int,
+        "results that close a round (default: one per unit)",
+    ),
+    (
+        "--min-results",
+        "min_results",
+        int,
+        "results that suffice at the deadline (default 1)",
+    ),
+    ("--round-seconds", "round_seconds", int, "a round's deadline (default 3600)"),
+    (
+        "--lease-seconds",
+        "lease_seconds",
+        int,
+        "a lease without news ends after (default 600)",
+    ),
+    (
+        "--lease-max-seconds",
+        "lease_max_seconds",
+        int,
+        "a lease ends at the latest (default 6 h)",
+    ),
+    (
+        "--leases-per-worker",
+        "max_leases_per_worker",
+        int,
+        "tasks one worker may hold (default 1)",
+    ),
+    (
+        "--leases-per-address",
+        "max_leases_per_address",
+        int,
+        "one address may hold (default 16)",
+    ),
+    ("--outer-lr", "outer_lr", float, "outer Nesterov learning rate (default 1.0)"),
+    (
+        "--outer-momentum",
+        "outer_momentum",
+        float,
+        "outer Nesterov momentum (default 0.5)",
+    ),
+    ("--chunk-bytes", "chunk_bytes", int, "size of a transfer chunk (default 1 MiB)"),
+    ("--keep-snapshots", "keep_snapshots", int, "snapshots kept (default 10)"),
+)
+TEXTS = (
+    ("--description", "description", "what the run is for"),
+    ("--data-licence", "data_licence", "licence of the training data"),
+    ("--data-source", "data_source", "where the training data is from"),
+    ("--contact", "contact", "how to reach you"),
+    ("--min-worker-version", "min_worker_version", "oldest worker version welcome"),
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Create a run. Example: manage.py create_run tr-columns --format smollm2-135m-lora-r16 "
+        "--rounds 50 --data var/shards --lr 5e-4"
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug", help="address of the run: it is served at /c/SLUG")
+        parser.add_argument("--name", help="its title (default: the slug)")
+        parser.add_argument("--format", default="qwen3-0.6b-lora-r16", help="tensor manifest id")
+        parser.add_argument("--mod", dest="mode", choices=Run.Mode.values, default=Run.Mode.CPT)
+        parser.add_argument("--data", type=Path, help="folder that shard_text made")
+        parser.add_argument(
+            "--n-parca",
+            dest="shards",
+            type=int,
+            help="number of shards when no --data is served",
+        )
+        parser.add_argument("--hold", action="store_true", help="create it without opening it")
+        for option, field, kind, text in NUMBERS:
+            parser.add_argument(option, dest=field, type=kind, help=text)
+        for option, field, text in TEXTS:
+            parser.add_argument(option, dest=field, help=text)
+
+    def handle(self, *args: object, **options) -> None:
+        run = run_from_options(options)
+        shards = shard_files(options["data"], run) if options["data"] else []
+        with tempfile.TemporaryDirectory() as folder:
+            snapshot = Path(folder) / "snapshot-1.safetensors"
+            run_worker_client(
+                "init-snapshot",
+                run.format,
+                "--seed",
+                str(run.seed),
+                "--out",
+                str(snapshot),
+            )
+            try:
+                create_run(run, snapshot, shards, start=not options["hold"])
+            except ValidationError as error:
+                raise CommandError("; ".join(_sentences(error))) from None
+        self.stdout.write(
+            f"{run.slug}: {run.get_state_display()}, {run.shards} shards, at /c/{run.slug}"
+        )
+
+
+def run_from_options(options: dict) -> Run:
+    """An unsaved run; what was not given keeps the model's default or follows the shards."""
+    names = [row[1] for row in (*NUMBERS, *TEXTS)]
+    given = {name: options[name] for name in names if options.get(name) is not None}
+    shards = options["shards"]
+    if options["data"]:
+        shards = len(_report(options["data"])["shards"])
+    if not shards:
+        raise CommandError("say which data to serve with --data, or how many shards with --n-parca")
+    if "rounds" not in given:
+        raise CommandError("say how many rounds with --rounds")
+    given.setdefault("units_per_round", shards)
+    given.setdefault("target_results", given["units_per_round"])
+    slug = options["slug"]
+    return Run(
+        slug=slug,
+        name=options["name"] or slug,
+        format=options["format"],
+        mode=options["mode"],
+        shards=shards,
+        **given,
+    )
+
+
+def shard_files(folder: Path, run: Run) -> list[Path]:
+    report = _report(folder)
+    run.data_licence = run.data_licence or report.get("licence", "")
+    run.data_source = run.data_source or report.get("source", "")
+    return [folder / row["file"] for row in report["shards"]]
+
+
+def _report(folder: Path) -> dict:
+    try:
+        return json.loads((folder / "shards.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise CommandError(
+            f"{folder} holds no shards.json ({error}); make it with shard_text"
+        ) from None
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    if hasattr(error, "error_dict"):
+        return [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
+    return list(error.messages)

@@ -1,0 +1,33 @@
+"""Held-out loss and bits per byte of a run's snapshot."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+
+from coordination.child import run_worker_client
+from coordination.management.commands._run import RunCommand, find_run, snapshot_path
+
+
+class Command(RunCommand):
+    help = "Evaluate a run's snapshot on held-out text: loss (nats per token) and bits per byte."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--text", nargs="+", type=Path, required=True, help="held-out files")
+        parser.add_argument("--tur", type=int, help="snapshot number (default: the newest)")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options) -> None:
+        run = find_run(options["slug"])
+        adapter = snapshot_path(run, options["tur"])
+        texts = [str(path) for path in options["text"]]
+        found = run_worker_client(
+            "evaluate", run.format, "--adapter", adapter, "--text", *texts, "--json"
+        )
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+            return
+        self.stdout.write(
+            f"{run.slug}: {found['bits_per_byte']:.4f} bits per byte, "
+            f"{found['loss']:.4f} nats per token over {found['bytes']} bytes"
+        )

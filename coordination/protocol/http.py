@@ -1,0 +1,155 @@
+"""What every protocol view shares: version check, problem+json, bounded JSON bodies."""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+)
+from django.views.decorators.csrf import csrf_exempt
+from pydantic import ValidationError
+
+from coordination.models import Run
+from worker_client.contract import MAX_JSON_BYTES, PROTOCOL_HEADER, PROTOCOL_VERSION
+from worker_client.contract.errors import Refusal, Refused
+from worker_client.contract.wire import Message, explain
+
+log = logging.getLogger(__name__)
+AnyMessage = TypeVar("AnyMessage", bound=Message)
+RunView = Callable[..., HttpResponseBase]
+
+
+def protocol_view(*methods: str) -> Callable[[RunView], RunView]:
+    """Wrap ``view(request, run, ...)`` as a protocol v1 endpoint that answers ``methods``."""
+
+    def decorate(view: RunView) -> RunView:
+        @csrf_exempt
+        @wraps(view)
+        def endpoint(request: HttpRequest, slug: str, **kwargs: str) -> HttpResponseBase:
+            response = _answer(view, methods, request, slug, kwargs)
+            response.headers[PROTOCOL_HEADER] = str(PROTOCOL_VERSION)
+            return response
+
+        return endpoint
+
+    return decorate
+
+
+def _answer(
+    view: RunView,
+    methods: tuple[str, ...],
+    request: HttpRequest,
+    slug: str,
+    kwargs: dict[str, str],
+) -> HttpResponseBase:
+    try:
+        _check_version(request)
+        run = Run.objects.filter(slug=slug).first()
+        if run is None:
+            raise Refused(Refusal.NOT_FOUND, "there is no such run at this address")
+        if request.method not in methods:
+            response = problem(Refused(Refusal.METHOD_NOT_ALLOWED, f"use {' or '.join(methods)}"))
+            response.headers["Allow"] = ", ".join(methods)
+            return response
+        return view(request, run, **kwargs)
+    except Refused as refused:
+        return problem(refused)
+    except Http404:
+        return problem(Refused(Refusal.NOT_FOUND, "nothing here"))
+    except Exception:
+        log.exception("unexpected error at %s", request.path)
+        detail = "the coordinator made a mistake; it has been logged, try again later"
+        return problem(Refused(Refusal.INTERNAL, detail, retry_after=30))
+
+
+def _check_version(request: HttpRequest) -> None:
+    asked = request.headers.get(PROTOCOL_HEADER, str(PROTOCOL_VERSION)).strip()
+    if asked.split(".")[0] != str(PROTOCOL_VERSION):
+        raise Refused(
+            Refusal.UNSUPPORTED_PROTOCOL,
+            f"this coordinator speaks protocol {PROTOCOL_VERSION}, not {asked[:20]!r}",
+            desteklenen=[PROTOCOL_VERSION],
+        )
+
+
+def problem(refused: Refused) -> JsonResponse:
+    """A refusal as ``application/problem+json`` (RFC 9457)."""
+    refusal = refused.refusal
+    body: dict[str, object] = {
+        "type": "about:blank",
+        "title": refusal.title,
+        "status": refusal.status,
+        "detail": refused.detail,
+        "kod": refusal.code,
+        "tekrar": refusal.retry,
+    }
+    body |= {name: value for name, value in refused.extra.items() if name != "retry_after"}
+    response = JsonResponse(
+        body,
+        status=refusal.status,
+        content_type="application/problem+json",
+        json_dumps_params={},
+    )
+    response.headers["Cache-Control"] = "no-store"
+    if refused.retry_after is not None or refusal.status in (429, 503):
+        response.headers["Retry-After"] = str(refused.retry_after or 5)
+    return response
+
+
+def read_message(request: HttpRequest, message: type[AnyMessage]) -> AnyMessage:
+    """The request's JSON body as ``message``.
+
+    Raises:
+        Refused: TOO_LARGE above 64 KiB, BAD_REQUEST when it is not such a message.
+    """
+    if content_length(request) > MAX_JSON_BYTES:
+        raise Refused(Refusal.TOO_LARGE, f"a JSON body has at most {MAX_JSON_BYTES} bytes")
+    try:
+        return message.model_validate_json(request.read(MAX_JSON_BYTES + 1))
+    except ValidationError as error:
+        raise Refused(Refusal.BAD_REQUEST, explain(error)) from None
+
+
+def content_length(request: HttpRequest) -> int:
+    """The announced length of the body in bytes.
+
+    Raises:
+        Refused: LENGTH_REQUIRED when there is none.
+    """
+    announced = request.META.get("CONTENT_LENGTH") or ""
+    if not announced.isascii() or not announced.isdigit():
+        raise Refused(Refusal.LENGTH_REQUIRED, "say how long the body is in Content-Length")
+    return int(announced)
+
+
+def json_answer(message: Message, status: int = 200) -> JsonResponse:
+    response = JsonResponse(message.to_wire(), status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def client_address(request: HttpRequest) -> str:
+    return request.META.get("REMOTE_ADDR") or "127.0.0.1"
+
+
+def whole_number(request: HttpRequest, name: str) -> int:
+    """The query parameter ``name`` as a number.
+
+    Raises:
+        Refused: BAD_REQUEST.
+    """
+    value = request.GET.get(name, "")
+    if not (value.isascii() and value.isdigit() and len(value) <= 9):
+        raise Refused(Refusal.BAD_REQUEST, f"write {name} as a whole number, as in ?{name}=1")
+    return int(value)
+
+
+def nothing(retry_after: int) -> HttpResponse:
+    """204: nothing to do now, ask again after so many seconds."""
+    return HttpResponse(status=204, headers={"Retry-After": str(retry_after)})

@@ -1,0 +1,88 @@
+"""``/gorev`` and ``/gorev/{id}/nabiz``: hand out work and hear how it goes."""
+
+from django.http import HttpRequest, HttpResponseBase
+
+from coordination.clock import now
+from coordination.leases.extend import extend_lease
+from coordination.leases.find import find_lease
+from coordination.leases.grant import Grant, grant_lease
+from coordination.models import DataShard, Round, Run, Snapshot
+from coordination.protocol.http import (
+    client_address,
+    json_answer,
+    nothing,
+    protocol_view,
+    read_message,
+)
+from worker_client.contract.wire import (
+    FileRef,
+    LeaseRequest,
+    Mode,
+    Progress,
+    ProgressAnswer,
+    Task,
+)
+
+MERGING_RETRY_S = 1
+PAUSED_RETRY_S = 30
+
+
+@protocol_view("POST")
+def gorev(request: HttpRequest, run: Run) -> HttpResponseBase:
+    asked = read_message(request, LeaseRequest)
+    grant = grant_lease(run, asked, client_address(request))
+    return json_answer(task_of(run, grant)) if grant else nothing(_wait_seconds(run))
+
+
+@protocol_view("POST")
+def nabiz(request: HttpRequest, run: Run, token: str) -> HttpResponseBase:
+    progress = read_message(request, Progress)
+    lease = find_lease(run, token, progress.lease_key)
+    end = extend_lease(run, lease, progress)
+    if end is None:
+        return json_answer(ProgressAnswer(go_on=False))
+    seconds = max(0, int((end - now()).total_seconds()))
+    return json_answer(ProgressAnswer(go_on=True, lease_seconds=seconds, deadline=end))
+
+
+def _wait_seconds(run: Run) -> int:
+    """How long a worker should wait: a moment while a merge runs, longer while all is leased."""
+    if run.state != Run.State.OPEN:
+        return PAUSED_RETRY_S
+    current = run.current_round
+    if current and current.state == Round.State.MERGING:
+        return MERGING_RETRY_S
+    return max(1, min(10, run.lease_seconds // 60))
+
+
+def task_of(run: Run, grant: Grant) -> Task:
+    """The lease as the worker is told it."""
+    lease = grant.lease
+    unit, round_ = lease.unit, lease.unit.round
+    snapshot = Snapshot.objects.get(run=run, number=round_.number)
+    shard = DataShard.objects.filter(run=run, index=unit.shard).first()
+    return Task(
+        lease_id=lease.token,
+        lease_key=grant.key,
+        round=round_.number,
+        rounds=run.rounds,
+        inner_steps=run.inner_steps,
+        batch_size=run.batch_size,
+        seq_len=run.seq_len,
+        lr=run.lr,
+        seed=run.seed,
+        shard=unit.shard,
+        shards=run.shards,
+        mode=Mode(run.mode),
+        format=run.format,
+        recipe=run.recipe,
+        base_model=run.manifest.base_model.ref,
+        lease_seconds=max(5, int((lease.expires_at - now()).total_seconds())),
+        deadline=lease.expires_at,
+        snapshot=_file(run, f"/adaptor?tur={round_.number}", snapshot.sha256, snapshot.size),
+        data=shard and _file(run, f"/veri?parca={shard.index}", shard.sha256, shard.size),
+    )
+
+
+def _file(run: Run, path: str, sha256: str, size: int) -> FileRef:
+    return FileRef(path=path, sha256=sha256, size=size, chunk_bytes=run.chunk_bytes)

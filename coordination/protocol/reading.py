@@ -1,0 +1,73 @@
+"""``/bilgi``, ``/durum``, ``/adaptor`` and ``/veri``: what a coordinator tells and hands out."""
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+
+from coordination.live.snapshot import status
+from coordination.models import DataShard, Run, Snapshot
+from coordination.protocol.files import serve_blob
+from coordination.protocol.http import protocol_view, whole_number
+from worker_client.contract import PROTOCOL_VERSION
+from worker_client.contract.errors import Refusal, Refused
+from worker_client.contract.wire import About, Message, Mode
+
+
+@protocol_view("GET", "HEAD")
+def bilgi(request: HttpRequest, run: Run) -> HttpResponseBase:
+    return _cacheable(about(run), seconds=5)
+
+
+@protocol_view("GET", "HEAD")
+def durum(request: HttpRequest, run: Run) -> HttpResponseBase:
+    before = whole_number(request, "once") if "once" in request.GET else None
+    return _cacheable(status(run, before=before), seconds=1)
+
+
+@protocol_view("GET", "HEAD")
+def adaptor(request: HttpRequest, run: Run) -> HttpResponseBase:
+    number = whole_number(request, "tur")
+    snapshot = Snapshot.objects.filter(run=run, number=number).first()
+    if snapshot is None:
+        raise Refused(Refusal.NOT_FOUND, f"there is no snapshot {number}")
+    if snapshot.deleted_at:
+        raise Refused(Refusal.DELETED, f"snapshot {number} is older than this run keeps")
+    return serve_blob(request, run, snapshot.sha256, f"{run.slug}-{number}.safetensors")
+
+
+@protocol_view("GET", "HEAD")
+def veri(request: HttpRequest, run: Run) -> HttpResponseBase:
+    index = whole_number(request, "parca")
+    shard = DataShard.objects.filter(run=run, index=index).first()
+    if shard is None:
+        raise Refused(Refusal.NOT_FOUND, f"this run serves no data shard {index}")
+    return serve_blob(request, run, shard.sha256, f"{run.slug}-shard-{index}.safetensors")
+
+
+def about(run: Run) -> About:
+    base = run.manifest.base_model
+    current = run.current_round
+    return About(
+        protocol=PROTOCOL_VERSION,
+        name=run.name,
+        description=run.description,
+        base_model=base.ref,
+        format=run.format,
+        tokenizer_sha256=base.tokenizer_sha256,
+        recipe=run.recipe,
+        mode=Mode(run.mode),
+        round=current.number if current else 1,
+        rounds=run.rounds,
+        inner_steps=run.inner_steps,
+        seq_len=run.seq_len,
+        shards=run.shards,
+        serves_data=run.serves_data,
+        data_licence=run.data_licence,
+        data_source=run.data_source,
+        contact=run.contact,
+        min_worker_version=run.min_worker_version,
+    )
+
+
+def _cacheable(message: Message, seconds: int) -> JsonResponse:
+    response = JsonResponse(message.to_wire())
+    response.headers["Cache-Control"] = f"public, max-age={seconds}"
+    return response

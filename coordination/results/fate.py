@@ -1,0 +1,25 @@
+"""What became of a delivered result."""
+
+from coordination.models import Lease, Result
+from worker_client.contract.errors import Refusal, Refused
+from worker_client.contract.wire import Fate, ResultFate
+
+FATES = {
+    Result.State.WAITING: ResultFate.WAITING,
+    Result.State.MERGED: ResultFate.MERGED,
+    Result.State.SCREENED: ResultFate.SCREENED,
+    Result.State.REFUSED: ResultFate.REFUSED,
+}
+
+
+def fate_of(lease: Lease) -> Fate:
+    """The fate of the lease's accepted result, else of its last refused one.
+
+    Raises:
+        Refused: NOT_FOUND when nothing was delivered.
+    """
+    results = Result.objects.filter(lease=lease)
+    result = results.exclude(state=Result.State.REFUSED).first() or results.first()
+    if result is None:
+        raise Refused(Refusal.NOT_FOUND, "nothing was delivered for this task")
+    return Fate(fate=FATES[Result.State(result.state)], code=result.code or None)

@@ -1,0 +1,168 @@
+"""Judge a delivered file once, and take it in if it is valid and still wanted.
+
+The file's digest has been verified before. The verdict is stored under (lease, digest), so the
+same bytes get the same answer for as long as the row lives, and count once.
+"""
+
+import math
+from pathlib import Path
+
+from django.db import transaction
+
+from coordination.aggregation.check import check_result
+from coordination.models import Lease, Result, Round, Run, Snapshot, Unit, touch
+from coordination.results.uploads import disk_full
+from coordination.rounds.close import close_if_ready
+from coordination.storage import blobs, snapshot_vector
+from worker_client.contract.errors import Refusal, Refused
+
+# These end the lease and are remembered; every other refusal may be followed by another try.
+LASTING = {
+    Refusal.UNIT_TAKEN,
+    Refusal.ROUND_CLOSED,
+    Refusal.CORRUPT_FILE,
+    Refusal.TENSOR_MISSING,
+    Refusal.TENSOR_EXTRA,
+    Refusal.WRONG_SHAPE,
+    Refusal.WRONG_DTYPE,
+    Refusal.NOT_FINITE,
+    Refusal.NORM_EXCEEDED,
+    Refusal.WRONG_ENCODING,
+    Refusal.COMMITMENT_MISMATCH,
+}
+
+
+def stored_verdict(lease: Lease, sha256: str) -> Result | None:
+    """The earlier verdict on these bytes, if there is one.
+
+    Raises:
+        Refused: when that verdict was a refusal.
+    """
+    result = Result.objects.filter(lease=lease, sha256=sha256).first()
+    if result and result.state == Result.State.REFUSED:
+        refusal = next(r for r in Refusal if r.code == result.code)
+        raise Refused(refusal, result.detail)
+    return result
+
+
+def receive_result(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
+    """Take ``file``, whose SHA-256 is ``sha256``, as the result of ``lease``.
+
+    Raises:
+        Refused: with a lasting refusal (stored; the lease ends, its unit is free again) or with
+            DISK_FULL (nothing stored, the lease lives).
+    """
+    known = stored_verdict(lease, sha256)
+    if known:
+        return known
+    try:
+        result = _check_and_take(run, lease, file, sha256)
+    except Refused as refused:
+        if refused.refusal in LASTING:
+            _store_refusal(lease, sha256, file.stat().st_size, refused)
+        raise
+    close_if_ready(lease.unit.round_id)
+    return result
+
+
+def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
+    _demand_wanted(lease, lease.unit.round)
+    if lease.commitment and lease.commitment != sha256:
+        raise Refused(
+            Refusal.COMMITMENT_MISMATCH,
+            "this is not the file whose digest was told before",
+        )
+    start = Snapshot.objects.get(run=run, number=lease.unit.round.number)
+    try:
+        with blobs().new_file() as writer:
+            vector = snapshot_vector(start)
+            checked = check_result(file, run.manifest, vector, run.norm_limit, writer)
+            blob = writer.seal()
+    except OSError as error:
+        raise disk_full(error) from error
+    result = Result(
+        lease=lease,
+        unit=lease.unit,
+        sha256=sha256,
+        size=file.stat().st_size,
+        state=Result.State.WAITING,
+        holds_unit=True,
+        vector_sha256=blob.sha256,
+        update_norm=checked.delta_norm,
+        **_metrics(checked.metadata),
+    )
+    return _take(run, lease, result)
+
+
+@transaction.atomic
+def _take(run: Run, lease: Lease, result: Result) -> Result:
+    """Flip unit and lease under the round's lock, if round and unit still stand."""
+    round_ = Round.objects.select_for_update().get(pk=lease.unit.round_id)
+    twin = Result.objects.filter(lease=lease, sha256=result.sha256).first()
+    if twin:
+        return twin
+    lease.refresh_from_db(fields=["state"])
+    _demand_wanted(lease, round_)
+    result.save()
+    Unit.objects.filter(pk=lease.unit_id).update(state=Unit.State.DONE)
+    others = Lease.objects.filter(unit=lease.unit, state=Lease.State.LIVE).exclude(pk=lease.pk)
+    others.update(state=Lease.State.EXPIRED)
+    Lease.objects.filter(pk=lease.pk).update(state=Lease.State.DELIVERED)
+    touch(run.pk)
+    return result
+
+
+def _demand_wanted(lease: Lease, round_: Round) -> None:
+    """Raises Refused when the round is closed, the lease has ended, or the unit is held."""
+    if round_.state != Round.State.OPEN:
+        raise Refused(
+            Refusal.ROUND_CLOSED,
+            f"round {round_.number} has closed without this result",
+        )
+    held = Result.objects.filter(unit=lease.unit_id, holds_unit=True).exists()
+    if held or lease.state in (Lease.State.DELIVERED, Lease.State.REFUSED):
+        raise Refused(Refusal.UNIT_TAKEN, "another result was taken, or this task has ended")
+
+
+@transaction.atomic
+def _store_refusal(lease: Lease, sha256: str, size: int, refused: Refused) -> None:
+    round_ = Round.objects.select_for_update().get(pk=lease.unit.round_id)
+    Result.objects.get_or_create(
+        lease=lease,
+        sha256=sha256,
+        defaults={
+            "unit": lease.unit,
+            "size": size,
+            "state": Result.State.REFUSED,
+            "code": refused.refusal.code,
+            "detail": refused.detail[:500],
+        },
+    )
+    mine = Lease.objects.filter(pk=lease.pk)
+    was_live = mine.filter(state=Lease.State.LIVE).update(state=Lease.State.REFUSED)
+    mine.filter(state=Lease.State.EXPIRED).update(state=Lease.State.REFUSED)
+    if was_live:
+        leased = Unit.objects.filter(pk=lease.unit_id, state=Unit.State.LEASED)
+        leased.update(state=Unit.State.FREE)
+    touch(round_.run_id)
+
+
+def _metrics(metadata: dict[str, str]) -> dict:
+    """What the file says of its own making: shown to people, never relied on."""
+    return {
+        "loss_first": _number(metadata, "kayip_ilk", 1e6),
+        "loss_last": _number(metadata, "kayip_son", 1e6),
+        "tokens": int(_number(metadata, "token", 2**32) or 0) or None,
+        "train_seconds": _number(metadata, "sure_s", 1e8),
+        "device": metadata.get("cihaz", "")[:100],
+        "dtype": metadata.get("dtype", "")[:40],
+        "worker_version": metadata.get("surum", "")[:40],
+    }
+
+
+def _number(metadata: dict[str, str], name: str, limit: float) -> float | None:
+    try:
+        value = float(metadata.get(name, ""))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and 0 <= value <= limit else None

@@ -1,0 +1,141 @@
+"""Create a run: its settings, first snapshot, data shards and first round, all or nothing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from coordination.clock import now
+from coordination.models import DataShard, Run, Snapshot
+from coordination.rounds.open import open_round
+from coordination.storage import blobs
+from coordination.store.local import Blob
+from worker_client.contract.errors import Refused
+from worker_client.contract.formats import Format, UnknownFormat, load_format
+from worker_client.contract.recipe import RECIPES
+from worker_client.contract.tensors import Header, read_header
+from worker_client.contract.wire import MAX_TOKENS_PER_TASK
+
+COPY_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class StoredShard:
+    blob: Blob
+    rows: int
+
+
+def create_run(run: Run, first_snapshot: Path, shards: list[Path], *, start: bool = True) -> Run:
+    """Save ``run`` with its files and open round 1; ``start`` False leaves it ready.
+
+    Args:
+        run: unsaved, fully described.
+        first_snapshot: safetensors file in manifest order.
+        shards: one safetensors file per shard, or empty when workers bring their own data.
+
+    Raises:
+        ValidationError: names the field and the remedy.
+    """
+    run.serves_data = bool(shards)
+    validate(run)
+    if shards and len(shards) != run.shards:
+        raise ValidationError(f"the run has {run.shards} shards but {len(shards)} files were given")
+    snapshot_blob, data_start = store_snapshot(run.manifest, first_snapshot)
+    stored = [store_shard(run, path) for path in shards]
+    return _save(run, snapshot_blob, data_start, stored, start)
+
+
+@transaction.atomic
+def _save(run: Run, snapshot: Blob, data_start: int, shards: list[StoredShard], start: bool) -> Run:
+    run.state = Run.State.OPEN if start else Run.State.READY
+    run.save()
+    Snapshot.objects.create(
+        run=run,
+        number=1,
+        sha256=snapshot.sha256,
+        size=snapshot.size,
+        data_start=data_start,
+    )
+    DataShard.objects.bulk_create(
+        DataShard(
+            run=run,
+            index=i,
+            sha256=shard.blob.sha256,
+            size=shard.blob.size,
+            rows=shard.rows,
+        )
+        for i, shard in enumerate(shards)
+    )
+    open_round(run, 1, now())
+    return run
+
+
+def validate(run: Run) -> None:
+    """Raises ValidationError when fields are out of range or contradict each other."""
+    try:
+        load_format(run.format)
+    except UnknownFormat as error:
+        raise ValidationError({"format": str(error)}) from None
+    if run.recipe not in RECIPES:
+        raise ValidationError({"recipe": f"unknown recipe; known: {', '.join(RECIPES)}"})
+    run.full_clean()
+    rules = {
+        "units_per_round": (
+            run.units_per_round <= run.shards,
+            "at most one unit per shard",
+        ),
+        "target_results": (
+            run.target_results <= run.units_per_round,
+            "at most one per unit",
+        ),
+        "min_results": (run.min_results <= run.target_results, "at most the target"),
+        "inner_steps": (
+            run.batch_size * run.seq_len * run.inner_steps <= MAX_TOKENS_PER_TASK,
+            "batch size * sequence length * inner steps is above 2^32",
+        ),
+    }
+    faults = {field: message for field, (holds, message) in rules.items() if not holds}
+    if faults:
+        raise ValidationError(faults)
+
+
+def store_snapshot(fmt: Format, path: Path) -> tuple[Blob, int]:
+    """Put a snapshot file in the store; returns its blob and where its data begins."""
+    header = _header(path)
+    entries = sorted(header.tensors.values(), key=lambda entry: entry.start)
+    found = [(entry.name, entry.dtype, entry.shape) for entry in entries]
+    if found != [(spec.name, "F32", spec.shape) for spec in fmt.tensors]:
+        raise ValidationError(f"{path.name} does not hold the tensors of {fmt.id} in their order")
+    return _store(path), header.data_start
+
+
+def store_shard(run: Run, path: Path) -> StoredShard:
+    """Put a data shard in the store after checking that the run's workers will take it."""
+    header, base = _header(path), run.manifest.base_model
+    names = {"input_ids", "labels"} if run.mode == Run.Mode.SFT else {"input_ids"}
+    shapes = {entry.shape for entry in header.tensors.values()}
+    dtypes = {entry.dtype for entry in header.tensors.values()}
+    if set(header.tensors) != names or len(shapes) != 1 or dtypes != {"I32"}:
+        raise ValidationError(f"{path.name}: a {run.mode} shard holds int32 {' and '.join(names)}")
+    rows, seq_len = (*shapes.pop(), 0, 0)[:2]
+    if seq_len != run.seq_len or rows < 1:
+        raise ValidationError(f"{path.name}: rows of {seq_len} tokens; the run has {run.seq_len}")
+    if header.metadata.get("belirtec_sha256") != base.tokenizer_sha256:
+        raise ValidationError(f"{path.name} was not made with the tokenizer of {base.id}")
+    return StoredShard(_store(path), rows)
+
+
+def _header(path: Path) -> Header:
+    try:
+        with open(path, "rb") as file:
+            return read_header(file, path.stat().st_size)
+    except Refused as refused:
+        raise ValidationError(f"{path.name}: {refused.detail}") from None
+
+
+def _store(path: Path) -> Blob:
+    with open(path, "rb") as source, blobs().new_file() as writer:
+        while piece := source.read(COPY_BYTES):
+            writer.write(piece)
+        return writer.seal()

@@ -1,0 +1,60 @@
+"""Where this server keeps bytes: the blob store and the folder of unfinished uploads."""
+
+import shutil
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+
+from coordination.aggregation.vectors import VectorFile
+from coordination.models import Result, Snapshot
+from coordination.store.local import BlobStore
+from worker_client.contract.errors import Refusal, Refused
+
+
+@cache
+def _store(root: Path) -> BlobStore:
+    return BlobStore(root)
+
+
+def blobs() -> BlobStore:
+    return _store(Path(settings.BLOB_ROOT))
+
+
+def upload_path(token: str) -> Path:
+    folder = Path(settings.UPLOAD_ROOT)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{token}.part"
+
+
+def demand_space(size: int) -> None:
+    """Refuse before a byte travels if ``size`` bytes would not fit twice: as sent and as kept.
+
+    Raises:
+        Refused: DISK_FULL.
+    """
+    Path(settings.BLOB_ROOT).mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(settings.BLOB_ROOT).free
+    if free - 2 * size < settings.DISK_RESERVE_BYTES:
+        raise Refused(
+            Refusal.DISK_FULL,
+            "the coordinator's disk is full; keep the result and try again later",
+            retry_after=300,
+        )
+
+
+def snapshot_vector(snapshot: Snapshot) -> VectorFile:
+    count = (snapshot.size - snapshot.data_start) // 4
+    return VectorFile(blobs().path(snapshot.sha256), snapshot.data_start, count)
+
+
+def momentum_vector(snapshot: Snapshot) -> VectorFile | None:
+    return _raw_vector(snapshot.momentum_sha256) if snapshot.momentum_sha256 else None
+
+
+def result_vector(result: Result) -> VectorFile:
+    return _raw_vector(result.vector_sha256)
+
+
+def _raw_vector(sha256: str) -> VectorFile:
+    return VectorFile(blobs().path(sha256), 0, blobs().size(sha256) // 4)

@@ -1,0 +1,20 @@
+"""A run's address is ``/c/<slug>``: a page for a browser at its root, protocol v1 below it."""
+
+from django.urls import path
+
+from coordination.pages.views import live_snapshot, run_page
+from coordination.protocol import delivering, leasing, reading
+
+app_name = "coordination"
+
+urlpatterns = [
+    path("<slug:slug>/", run_page, name="run"),
+    path("<slug:slug>/canli", live_snapshot, name="live"),
+    path("<slug:slug>/bilgi", reading.bilgi, name="bilgi"),
+    path("<slug:slug>/durum", reading.durum, name="durum"),
+    path("<slug:slug>/gorev", leasing.gorev, name="gorev"),
+    path("<slug:slug>/gorev/<str:token>/nabiz", leasing.nabiz, name="nabiz"),
+    path("<slug:slug>/adaptor", reading.adaptor, name="adaptor"),
+    path("<slug:slug>/veri", reading.veri, name="veri"),
+    path("<slug:slug>/sonuc", delivering.sonuc, name="sonuc"),
+]
