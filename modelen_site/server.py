@@ -107,7 +107,7 @@ class Drain:
         await asyncio.wait_for(self._flowing.wait(), seconds)
 
 
-class Request(WebRequest):  # type: ignore[misc]
+class Request(WebRequest):
     """One request on a connection."""
 
     def __init__(self, channel: Any, queued: object = False) -> None:
@@ -115,7 +115,7 @@ class Request(WebRequest):  # type: ignore[misc]
         super().__init__(channel, queued, parsePOSTFormSubmission=False)
         self.refused = False
         self.drain: Drain | None = None
-        self.deadline = reactor.callLater(self.limits.idle_s, self.cut_off)  # type: ignore[attr-defined]
+        self.deadline = reactor.callLater(self.limits.idle_s, self.cut_off)
 
     @property
     def limits(self) -> Limits:
@@ -220,7 +220,7 @@ def problem_response(refusal: Refusal, detail: str) -> bytes:
     return head.encode("ascii") + body
 
 
-class Factory(HTTPFactory):  # type: ignore[misc]
+class Factory(HTTPFactory):
     """Makes connections whose requests are ours."""
 
     def __init__(self, server: "Server") -> None:
@@ -233,7 +233,7 @@ class Factory(HTTPFactory):  # type: ignore[misc]
         return protocol
 
 
-class Server(DaphneServer):  # type: ignore[misc]
+class Server(DaphneServer):
     """An ASGI application on one TCP port, until SIGTERM, SIGINT or ``stop``."""
 
     def __init__(
@@ -274,17 +274,15 @@ class Server(DaphneServer):  # type: ignore[misc]
             maxFramePayloadSize=self.websocket_max_frame_size,
         )
         globalLogBeginner.beginLoggingTo([lambda _: None], redirectStandardIO=False)
-        asyncio.set_event_loop(reactor._asyncioEventloop)  # type: ignore[attr-defined]
+        asyncio.set_event_loop(reactor._asyncioEventloop)
         listening = self._listen()
         self._schedule()
         self.on_ready(self.host, listening.getHost().port)
-        reactor.run(installSignalHandlers=_in_main_thread())  # type: ignore[attr-defined]
+        reactor.run(installSignalHandlers=_in_main_thread())
 
     def _listen(self) -> Any:
         try:
-            return reactor.listenTCP(  # type: ignore[attr-defined]
-                self.port, self.http_factory, interface=self.host
-            )
+            return reactor.listenTCP(self.port, self.http_factory, interface=self.host)
         except CannotListenError as error:
             raise CannotListen(
                 f"cannot listen on {self.host}:{self.port} ({error.socketError}); "
@@ -292,11 +290,9 @@ class Server(DaphneServer):  # type: ignore[misc]
             ) from error
 
     def _schedule(self) -> None:
-        reactor.callLater(1, self.application_checker)  # type: ignore[attr-defined]
-        reactor.callLater(2, self.timeout_checker)  # type: ignore[attr-defined]
-        reactor.addSystemEventTrigger(  # type: ignore[attr-defined]
-            "before", "shutdown", self.kill_all_applications
-        )
+        reactor.callLater(1, self.application_checker)
+        reactor.callLater(2, self.timeout_checker)
+        reactor.addSystemEventTrigger("before", "shutdown", self.kill_all_applications)
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         """Start the application for a request and return what Daphne takes for its queue."""

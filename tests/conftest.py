@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as project_settings
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 pytest_plugins = ["tests.needs", "pytester"]
 
 
 @pytest.fixture(autouse=True)
-def own_state_folder(settings: SettingsWrapper, tmp_path: Path) -> Path:
+def own_state_folder(settings: Settings, tmp_path: Path) -> Path:
     """Blobs and uploads of one test are no other test's."""
     state = tmp_path / "var"
     settings.MODELEN_VAR = state
