@@ -1,0 +1,85 @@
+"""Geometry of the loss chart, in percent of the plot, so that only this module knows about it.
+
+The template draws what stands here, and the page's script sets the same attributes when a newer
+snapshot arrives.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+MAX_POINTS = 120
+INTERVALS = 4
+DOTS_UP_TO = 40  # beyond it, dots would hide the line
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A span of values with round numbers at its ticks."""
+
+    low: float
+    high: float
+    step: float
+
+    def at(self, value: float) -> float:
+        """Where ``value`` lies, 0 to 100."""
+        span = self.high - self.low
+        return 50.0 if span == 0 else 100 * (value - self.low) / span
+
+    @property
+    def ticks(self) -> list[float]:
+        first = ceil(self.low / self.step - 1e-9)
+        last = floor(self.high / self.step + 1e-9)
+        return [round(i * self.step, 10) for i in range(first, last + 1)]
+
+
+def loss_chart(points: Sequence[tuple[int, float]]) -> dict | None:
+    """Lines, dots and ticks for ``(round, loss)`` points in order of round; None without any."""
+    if not points:
+        return None
+    rounds, losses = [p[0] for p in points], [p[1] for p in points]
+    x, y = _round_scale(rounds), _loss_scale(losses)
+    placed = [(x.at(number), 100 - y.at(loss)) for number, loss in points]
+    line = "M" + " L".join(f"{left:.2f} {top:.2f}" for left, top in placed)
+    return {
+        "line": line,
+        "area": f"{line} L{placed[-1][0]:.2f} 100 L{placed[0][0]:.2f} 100 Z",
+        "dots": _dots(placed, points) if len(points) <= DOTS_UP_TO else _dots(placed, points)[-1:],
+        "x_ticks": [{"at": _percent(x.at(tick)), "value": int(tick)} for tick in x.ticks],
+        "y_ticks": [{"at": _percent(100 - y.at(tick)), "value": tick} for tick in y.ticks],
+        "first": {"round": rounds[0], "loss": losses[0]},
+        "last": {"round": rounds[-1], "loss": losses[-1]},
+        "lowest": min(losses),
+    }
+
+
+def _dots(placed: Sequence[tuple[float, float]], points: Sequence[tuple[int, float]]) -> list:
+    return [
+        {"x": _percent(left), "y": _percent(top), "round": number, "loss": loss}
+        for (left, top), (number, loss) in zip(placed, points, strict=True)
+    ]
+
+
+def _round_scale(rounds: Sequence[int]) -> Scale:
+    step = max(1, round(nice_step(rounds[-1] - rounds[0], 6)))
+    return Scale(rounds[0], rounds[-1], step)
+
+
+def _loss_scale(losses: Sequence[float]) -> Scale:
+    low, high = min(losses), max(losses)
+    margin = (high - low) or abs(high) / 10 or 1.0
+    step = nice_step(margin, INTERVALS)
+    return Scale(floor(low / step) * step, ceil(high / step + 1e-9) * step, step)
+
+
+def nice_step(span: float, intervals: int) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that covers ``span`` in ``intervals`` steps."""
+    if span <= 0:
+        return 1.0
+    power = 10.0 ** floor(log10(span / intervals))
+    fitting = (m * power for m in (1, 2, 5, 10) if m * power * intervals >= span * (1 - 1e-9))
+    return next(fitting, 10 * power)
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2f}%"
