@@ -39,7 +39,8 @@ def ask(link: Link, request: wire.LeaseRequest) -> wire.Task | NoWork:
 
     Raises:
         RunOver, RequestUsed: see there.
-        Passing, Final: as ``Link.call``; Final also for a task outside the protocol's ranges.
+        Passing, Final: as ``Link.call``.
+        ProtocolBroken: a task outside the protocol's ranges.
     """
     try:
         answer = link.send("POST", "/gorev", request)

@@ -43,7 +43,7 @@ class Download:
             Stopped: on a stop, between ranges; the part stays for the next start.
         """
         whole = self._folder / ref.sha256
-        if whole.exists() and whole.stat().st_size == ref.size:
+        if whole.exists() and digest_of(whole) == ref.sha256:
             os.utime(whole)  # the newest stay when the folder is tidied
             return whole
         faults = 0
@@ -57,8 +57,10 @@ class Download:
 
     def _give_up_or_wait(self, fault: BadFile, faults: int) -> None:
         if faults >= MAX_BAD_FILES:
-            raise Final(f"{fault.detail}; {faults} times now, so this coordinator (or a proxy on "
-                        "the way) is broken: tell who runs it") from None
+            raise Final(
+                f"{fault.detail}; {faults} times now, so this coordinator (or a proxy on "
+                "the way) is broken: tell who runs it"
+            ) from None
         self._patience.backoff.failed()
         self._patience.wait(fault.detail)
 

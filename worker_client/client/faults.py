@@ -23,6 +23,10 @@ class Final(Fault):
     """Repeating the request changes nothing."""
 
 
+class ProtocolBroken(Final):
+    """An answer that protocol v1 does not allow: no verdict on our work, and no reason to trust."""
+
+
 class BadFile(Passing):
     """A file arrived otherwise than announced: wrong digest, size, range or encoding.
 

@@ -3,6 +3,7 @@
 Retrying is ``patience``'s business; here every failure becomes ``Passing`` or ``Final``.
 """
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from pydantic import ValidationError
 from urllib3.exceptions import HTTPError
 
 from worker_client.client import deadlines
-from worker_client.client.faults import BadFile, Final, Passing
+from worker_client.client.faults import BadFile, Final, Passing, ProtocolBroken
 from worker_client.contract import MAX_JSON_BYTES, PROTOCOL_HEADER, PROTOCOL_VERSION, wire
 from worker_client.contract.addresses import is_below, join
 from worker_client.version import USER_AGENT
@@ -62,13 +63,13 @@ class Answer:
         """The body as a message.
 
         Raises:
-            Final: it is not JSON or a number is outside the protocol's ranges.
+            ProtocolBroken: it is not JSON or a number is outside the protocol's ranges.
         """
         try:
             return model.model_validate_json(self.body)
         except ValidationError as error:
             why = wire.explain(error)
-            raise Final(f"the coordinator's answer breaks the protocol: {why}") from None
+            raise ProtocolBroken(f"the coordinator's answer breaks the protocol: {why}") from None
 
 
 class Link:
@@ -102,7 +103,7 @@ class Link:
 
         Raises:
             Passing: no answer, or one that says (or implies) try again.
-            Final: a refusal for good, or an answer that breaks the protocol.
+            Final: a refusal for good.
         """
         with self.open(method, path, body=body, headers=headers) as response:
             answer = Answer(response.status_code, response.headers, self._read_small(response))
@@ -267,4 +268,5 @@ def _reason(error: BaseException) -> str:
     inner = getattr(error, "reason", None) or (error.args[0] if error.args else None)
     if isinstance(inner, BaseException):
         return _reason(inner)
-    return f"{type(error).__name__}: {str(error)[:200]}"
+    text = re.sub(r"^\w*Connection\(.*?\): ", "", str(error))
+    return f"{type(error).__name__}: {text[:200]}"

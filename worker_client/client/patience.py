@@ -123,7 +123,12 @@ class Patience:
                 raise Stopped
             left = self.backoff.remaining()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the person asked to stop."""
+        return self._stop.is_set()
+
     def check_stop(self) -> None:
         """Raises Stopped if the person asked to stop."""
-        if self._stop.is_set():
+        if self.stopping:
             raise Stopped

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from worker_client.client.faults import Final, Passing
+from worker_client.client.faults import Final, Passing, ProtocolBroken
 from worker_client.client.link import Answer, Link
 from worker_client.client.patience import Patience
 from worker_client.contract import LEASE_KEY_HEADER, UPLOAD_OFFSET_HEADER, wire
@@ -43,7 +43,7 @@ class Upload:
         """The coordinator's acceptance.
 
         Raises:
-            Final: refused for good; the file can go.
+            Final: refused for good; the file can go (but not after ProtocolBroken).
             Stopped: a stop while the coordinator cannot be reached; the file must stay.
         """
         while True:
@@ -71,7 +71,7 @@ class Upload:
             return _verdict(answer, parcel)
         state = answer.parse(wire.UploadState)
         if state.offset > parcel.size:
-            raise Final("the coordinator has more bytes than the file; it is broken")
+            raise ProtocolBroken("the coordinator says it has more bytes than the file")
         return state
 
     def _send_chunks(self, parcel: Parcel, state: wire.UploadState) -> wire.Verdict:

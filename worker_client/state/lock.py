@@ -1,6 +1,6 @@
 """One process per state folder and coordinator."""
 
-import os
+import sys
 from pathlib import Path
 from typing import IO
 
@@ -39,7 +39,7 @@ class FolderLock:
             self._file = None
 
 
-if os.name == "nt":
+if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: IO[str]) -> None:

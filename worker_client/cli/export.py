@@ -1,0 +1,34 @@
+"""``export``: an adapter as a folder that PEFT loads."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from worker_client.cli.exits import Exit
+from worker_client.cli.parsing import add_format, new_parser
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = new_parser(
+        commands,
+        "export",
+        "write a snapshot as a folder for peft.PeftModel.from_pretrained",
+        "export qwen3-0.6b-lora-r16 --adapter snapshot.safetensors --out my-adapter",
+    )
+    add_format(parser)
+    parser.add_argument("--adapter", type=Path, required=True, metavar="FILE", help="a snapshot")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> Exit:
+    from worker_client.training.errors import TrainingError
+    from worker_client.training.export import export
+
+    try:
+        export(args.format, args.adapter, args.out)
+    except TrainingError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return Exit.FAILED
+    print(args.out)
+    return Exit.OK

@@ -1,0 +1,80 @@
+"""Argument types and parser set-up that several commands share."""
+
+import argparse
+import re
+
+from worker_client.contract.formats import Format, UnknownFormat, known_formats, load_format
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]?)B?", re.IGNORECASE)
+_FACTOR = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def new_parser(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    summary: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    """A sub-command's parser whose ``--help`` ends with an example."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=f"example:\n  python -m worker_client {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def format_argument(text: str) -> Format:
+    """A format by its id."""
+    try:
+        return load_format(text)
+    except UnknownFormat as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "format",
+        metavar="FORMAT",
+        type=format_argument,
+        help=f"one of {', '.join(known_formats())}",
+    )
+
+
+def add_models_dir(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--models-dir",
+        metavar="DIR",
+        help="where base models lie (default: MODELEN_MODELS_DIR, else this platform's place)",
+    )
+
+
+def size_argument(text: str) -> int:
+    """Bytes from ``500M``, ``20GB``, ``1000000``."""
+    found = _SIZE.fullmatch(text.strip())
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write it like 500M or 20G")
+    return int(float(found[1]) * _FACTOR[found[2].upper()])
+
+
+def positive_int(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
+
+
+def positive_float(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return value
+
+
+def seed_argument(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**53:
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; it must be 0 to 2^53 - 1")
+    return int(text)

@@ -1,0 +1,34 @@
+"""``shard``: text into equal shards; coordinators call it."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from worker_client.cli.exits import Exit
+from worker_client.cli.parsing import add_format, add_models_dir, new_parser, positive_int
+from worker_client.cli.progress import bars
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = new_parser(
+        commands,
+        "shard",
+        "tokenise text into equal shards (for coordinators)",
+        "shard qwen3-0.6b-lora-r16 --mode cpt --seq 512 --shards 8 --out shards texts/",
+    )
+    add_format(parser)
+    parser.add_argument(
+        "inputs", nargs="+", type=Path, metavar="INPUT", help=".txt, .jsonl, folder"
+    )
+    parser.add_argument("--mode", choices=("cpt", "sft"), default="cpt", help="default: cpt")
+    parser.add_argument("--seq", type=positive_int, required=True, help="tokens per row, 8 to 8192")
+    parser.add_argument("--shards", type=positive_int, required=True, metavar="N")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--json", action="store_true", help="print shards.json too")
+    add_models_dir(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> Exit:
+    raise SystemExit("PENDING")

@@ -1,0 +1,127 @@
+"""What this worker agrees to do: formats it has, the recipe it knows, and the person's caps."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker_client.contract import wire
+from worker_client.contract.formats import Format, UnknownFormat, load_format
+from worker_client.contract.recipe import RECIPES
+from worker_client.version import VERSION, is_older
+
+SNAPSHOT_HEADER_BYTES = 2**20
+DISK_RESERVE_BYTES = 256 * 2**20
+
+
+class TaskRefused(Exception):
+    """This worker does not do what the coordinator asks; the message says what and why."""
+
+
+class DiskShort(Exception):
+    """Not enough free space for the task; the message says how much is missing."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The person's own caps: a coordinator may be hostile, or just large.
+
+    ``hours`` of training for one task, ``disk_bytes`` in the state folder,
+    ``transfer_bytes`` up and down for one task.
+    """
+
+    hours: float = 24.0
+    disk_bytes: int = 20 * 10**9
+    transfer_bytes: int = 4 * 10**9
+
+
+def check_about(about: wire.About) -> Format:
+    """The format a coordinator works on.
+
+    Raises:
+        TaskRefused: this worker is too old for it, or does not know what it asks.
+    """
+    if is_older(VERSION, about.min_worker_version):
+        raise TaskRefused(
+            f"this run wants worker {about.min_worker_version} or newer and this is {VERSION}; "
+            "update with git pull, then start again"
+        )
+    if wire.Job.TRAIN not in about.jobs:
+        raise TaskRefused("this run has no training to give away")
+    if wire.RAW_ENCODING not in about.encodings:
+        raise TaskRefused(f"this run takes results as {about.encodings}; this worker: ham")
+    fmt = _known(about.format, about.recipe, about.base_model)
+    wanted = about.tokenizer_sha256
+    if wanted and wanted != fmt.base_model.tokenizer_sha256:
+        raise TaskRefused(f"this run uses another tokenizer than {fmt.base_model.ref}")
+    return fmt
+
+
+def check_task(task: wire.Task, limits: Limits, own_data: Path | None) -> Format:
+    """The format to train in, if the task may be trained here.
+
+    Raises:
+        TaskRefused: unknown job, encoding, format, recipe or base model, or above a cap.
+    """
+    if task.job != wire.Job.TRAIN:
+        raise TaskRefused(f"the coordinator asks for {task.job.value}; this worker trains only")
+    if task.encoding != wire.RAW_ENCODING:
+        raise TaskRefused(f"the coordinator wants results as {task.encoding}; this worker: ham")
+    fmt = _known(task.format, task.recipe, task.base_model)
+    _check_sizes(task, fmt, limits)
+    if task.data is None and own_data is None:
+        raise TaskRefused("this run sends no data; start again with your own: --data FILE")
+    return fmt
+
+
+def check_disk(task: wire.Task, fmt: Format, folder: Path, used: int, limits: Limits) -> None:
+    """Whether a task's files fit, with ``used`` bytes of the cap taken already.
+
+    Raises:
+        DiskShort: over the cap or the disk's free space.
+    """
+    needed = _files_bytes(task) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
+    free = shutil.disk_usage(folder).free - DISK_RESERVE_BYTES
+    if needed > free:
+        raise DiskShort(
+            f"this task needs {needed} bytes in {folder} and {max(0, free)} are free (beyond a "
+            "reserve); free some space or choose another --state-dir"
+        )
+    if used + needed > limits.disk_bytes:
+        raise DiskShort(
+            f"this task needs {needed} bytes, {used} are used, and your cap is "
+            f"{limits.disk_bytes}; raise --max-disk if that is fine with you"
+        )
+
+
+def _known(format_id: str, recipe: str, base_model: str | None) -> Format:
+    try:
+        fmt = load_format(format_id)
+    except UnknownFormat as error:
+        raise TaskRefused(f"{error}; a newer worker may know it: git pull") from None
+    if recipe not in RECIPES:
+        raise TaskRefused(f"unknown recipe {recipe!r}; known: {', '.join(RECIPES)}")
+    if base_model is not None and base_model != fmt.base_model.ref:
+        raise TaskRefused(
+            f"the run's base model is {base_model}, format {format_id} belongs to "
+            f"{fmt.base_model.ref}"
+        )
+    return fmt
+
+
+def _files_bytes(task: wire.Task) -> int:
+    return task.snapshot.size + (task.data.size if task.data else 0)
+
+
+def _check_sizes(task: wire.Task, fmt: Format, limits: Limits) -> None:
+    extra = task.snapshot.size - fmt.data_bytes
+    if not 0 < extra <= SNAPSHOT_HEADER_BYTES:
+        raise TaskRefused(
+            f"a snapshot of {task.snapshot.size} bytes cannot be {fmt.id}, whose weights are "
+            f"{fmt.data_bytes} bytes"
+        )
+    transfer = _files_bytes(task) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
+    if transfer > limits.transfer_bytes:
+        raise TaskRefused(
+            f"this task would move {transfer} bytes and your cap is {limits.transfer_bytes}; "
+            "raise --max-transfer if that is fine with you"
+        )

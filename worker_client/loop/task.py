@@ -1,0 +1,169 @@
+"""One task from lease to result file: check, download, train, under a heartbeat."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worker_client.client.download import Download
+from worker_client.client.link import Link, Traffic
+from worker_client.client.patience import Patience
+from worker_client.contract import wire
+from worker_client.contract.formats import Format
+from worker_client.display import events
+from worker_client.display.screens import Display
+from worker_client.loop.heartbeat import Heartbeat
+from worker_client.loop.limits import Limits, check_disk
+from worker_client.loop.trainer import TaskDropped, Trainer
+from worker_client.state.folder import CoordinatorState
+from worker_client.training.messages import Done, Ready, Step, Train
+
+STOPPED = "you asked to stop"
+
+
+@dataclass
+class Totals:
+    """Sums since the start, for the last line."""
+
+    traffic: Traffic = field(default_factory=Traffic)
+    accepted: int = 0
+    refused: int = 0
+    steps: int = 0
+    tokens: int = 0
+    train_s: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+
+    def finished(self, reason: str) -> events.Finished:
+        return events.Finished(
+            reason=reason,
+            accepted=self.accepted,
+            refused=self.refused,
+            steps=self.steps,
+            tokens=self.tokens,
+            train_s=round(self.train_s, 3),
+            bytes_up=self.traffic.up,
+            bytes_down=self.traffic.down,
+            wall_s=round(time.monotonic() - self.started, 3),
+        )
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every part of the loop works with: one coordinator, one person, one child."""
+
+    link: Link
+    patience: Patience
+    state: CoordinatorState
+    trainer: Trainer
+    display: Display
+    totals: Totals
+    limits: Limits
+    own_data: Path | None
+    told_stop: threading.Event = field(default_factory=threading.Event)
+
+    def tell_stop(self, doing: str) -> None:
+        """Say once what still happens before the end."""
+        if not self.told_stop.is_set():
+            self.told_stop.set()
+            self.display.show(events.Stopping(doing))
+
+    @property
+    def stopping(self) -> bool:
+        return self.patience.stopping
+
+    def beat_for(self, task: wire.Task, *, late: bool = False) -> Heartbeat:
+        """A heartbeat with a line of its own: requests' sessions are not for two threads."""
+        link = Link(self.link.base_url, self.totals.traffic)
+        return Heartbeat(link, task, self.patience.backoff, late)
+
+
+def show_ready(display: Display, ready: Ready | None) -> None:
+    """Tell that the model was loaded, if it was."""
+    if ready is not None:
+        display.show(events.Ready(ready.device, ready.dtype, ready.threads, ready.seconds))
+
+
+class Training:
+    """Makes the result file of one leased task."""
+
+    def __init__(self, bench: Bench, task: wire.Task, fmt: Format, beat: Heartbeat) -> None:
+        self._bench, self._task, self._format, self._beat = bench, task, fmt, beat
+        self._started = time.monotonic()
+
+    def make(self) -> Done:
+        """Download, train and return the sealed result.
+
+        Raises:
+            TaskDropped: stop asked for, no longer wanted, or over the person's time cap.
+            DiskShort, Final, TrainingFailed, TrainerBroken, Stopped: see there.
+        """
+        bench, task = self._bench, self._task
+        self._make_room()
+        show_ready(bench.display, bench.trainer.load(self._format.id))
+        snapshot = self._fetch("snapshot", task.snapshot)
+        data = self._fetch("data", task.data) if task.data else bench.own_data
+        out = bench.state.result_path(task.lease_id)
+        out.unlink(missing_ok=True)
+        command = Train.from_task(task, snapshot=str(snapshot), data=str(data), out=str(out))
+        self._started = time.monotonic()
+        done = bench.trainer.train(command, self._step_done, self._drop_reason)
+        self._count(done)
+        return done
+
+    def _make_room(self) -> None:
+        state, task, limits = self._bench.state, self._task, self._bench.limits
+        state.tidy_results()
+        refs = [task.snapshot, task.data] if task.data else [task.snapshot]
+        state.tidy_files({ref.sha256 for ref in refs}, limits.disk_bytes // 2)
+        check_disk(task, self._format, state.folder, state.used_bytes(), limits)
+
+    def _fetch(self, what: str, ref: wire.FileRef) -> Path:
+        def report(done: int, total: int) -> None:
+            if not self._beat.wanted:
+                raise TaskDropped("the coordinator no longer wants it")
+            self._bench.display.transfer(what, done, total)
+
+        bench = self._bench
+        path = Download(bench.link, bench.patience, bench.state.files, report).fetch(ref)
+        down = bench.totals.traffic.down
+        lease_id = self._task.lease_id
+        bench.display.show(events.Downloaded(lease_id, what, ref.size, ref.sha256, down))
+        return path
+
+    def _step_done(self, step: Step) -> None:
+        self._beat.reached(step.step, step.loss)
+        self._bench.totals.steps += 1
+        task = self._task
+        self._bench.display.show(
+            events.Step(
+                task.lease_id, task.round, step.step, step.steps, step.loss, step.tokens_per_s
+            )
+        )
+
+    def _drop_reason(self) -> str | None:
+        if self._bench.stopping:
+            self._bench.tell_stop("leaving the training at its next step")
+            return STOPPED
+        if not self._beat.wanted:
+            return "the coordinator no longer wants it"
+        if time.monotonic() - self._started > self._bench.limits.hours * 3600:
+            return f"it takes longer than your cap of {self._bench.limits.hours} hours"
+        return None
+
+    def _count(self, done: Done) -> None:
+        totals, task = self._bench.totals, self._task
+        totals.tokens += done.tokens
+        totals.train_s += done.seconds
+        self._bench.display.show(
+            events.Trained(
+                lease_id=task.lease_id,
+                round=task.round,
+                steps=task.inner_steps,
+                tokens=done.tokens,
+                loss_first=done.loss_first,
+                loss_last=done.loss_last,
+                loss_mean=done.loss_mean,
+                train_s=done.seconds,
+                sha256=done.sha256,
+            )
+        )
