@@ -3,7 +3,8 @@
 One JSON object per line. The parent writes commands to the child's standard input::
 
     {"cmd": "load", "format": "...", "models_dir": "...", "device": "auto", "threads": 2}
-    {"cmd": "train", "lease_id": "...", "round": 1, ..., "snapshot": PATH, "data": PATH, "out": PATH}
+    {"cmd": "train", "lease_id": "...", "round": 1, ..., "snapshot": PATH, "data": PATH,
+     "out": PATH}
     {"cmd": "abandon"}       drop the task in hand before its next step
     {"cmd": "stop"}          drop it and exit with status 0
 

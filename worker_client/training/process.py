@@ -57,7 +57,7 @@ class TrainingProcess:
         return self._process.poll() is None
 
     def send(self, command: Load | Train | Abandon | Stop) -> None:
-        """Hand over a command; to a dead child it is silently lost (an event tells of the death)."""
+        """Hand over a command; to a dead child it is lost (an event tells of the death)."""
         try:
             self._process.stdin.write(command.to_line())
             self._process.stdin.flush()

@@ -1,0 +1,1 @@
+"""Shards: ``shard`` reads and checks them, ``make`` makes them from text."""

@@ -1,0 +1,95 @@
+"""A LoRA adapter on a frozen base model, under the manifest's names."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from worker_client.contract.formats import Format
+from worker_client.training.errors import SnapshotRefused
+from worker_client.training.files import read_adapter
+
+if TYPE_CHECKING:
+    from peft import LoraConfig, PeftModel
+    from transformers import PreTrainedModel
+
+
+def lora_config(fmt: Format) -> "LoraConfig":
+    """PEFT's description of the format: no dropout, no bias."""
+    from peft import LoraConfig
+
+    base = fmt.base_model
+    return LoraConfig(
+        task_type="CAUSAL_LM",
+        base_model_name_or_path=base.id,
+        revision=base.revision,
+        r=fmt.lora.rank,
+        lora_alpha=fmt.lora.alpha,
+        lora_dropout=0.0,
+        bias="none",
+        target_modules=[module.path.rsplit(".", 1)[1] for module in fmt.lora.modules],
+    )
+
+
+class Adapter:
+    """A PEFT model whose trainable parameters are exactly the manifest's tensors.
+
+    Attributes:
+        model: the whole model, on its device.
+        parameters: name in the manifest -> float32 parameter, in manifest order.
+    """
+
+    def __init__(self, base: "PreTrainedModel", fmt: Format, device: torch.device) -> None:
+        from peft import get_peft_model
+
+        self.format, self.device = fmt, device
+        self.model: PeftModel = get_peft_model(base, lora_config(fmt)).to(device)
+        found = {
+            name.replace(".default.weight", ".weight"): parameter
+            for name, parameter in self.model.named_parameters()
+            if parameter.requires_grad
+        }
+        shapes = {spec.name: spec.shape for spec in fmt.tensors}
+        if {name: tuple(p.shape) for name, p in found.items()} != shapes:
+            raise SnapshotRefused(f"the base model does not have the geometry of {fmt.id}")
+        self.parameters = {name: found[name] for name in shapes}
+        self._prove_effect()
+
+    @torch.no_grad()
+    def load(self, path: Path) -> None:
+        """Copy an adapter file into the model and read it back through PEFT's own names.
+
+        Raises:
+            SnapshotRefused: a bad file, or values that did not arrive in the model.
+        """
+        from peft import get_peft_model_state_dict
+
+        tensors = read_adapter(path, self.format)
+        for name, values in tensors.items():
+            self.parameters[name].copy_(torch.from_numpy(np.array(values)))
+        arrived = get_peft_model_state_dict(self.model)
+        for name, values in tensors.items():
+            if not np.array_equal(arrived[name].cpu().numpy(), values):
+                raise SnapshotRefused(f"the snapshot's {name} did not arrive in the model")
+
+    @torch.no_grad()
+    def _prove_effect(self) -> None:
+        """The model's output depends on the adapter: not so if PEFT wrapped nothing in use.
+
+        Done once with values large enough to show in bfloat16, where a young snapshot's B may
+        be too small to change any output.
+        """
+        sides = [p for name, p in self.parameters.items() if ".lora_B." in name]
+        probe = torch.arange(1, 9, device=self.device)[None]
+        outputs = []
+        for value in (0.0, 0.05):
+            for side in sides:
+                side.fill_(value)
+            outputs.append(self.model(input_ids=probe).logits)
+        if torch.equal(*outputs):
+            raise SnapshotRefused("the adapter has no effect on the model's output")
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """A copy of the adapter's values, float32, in manifest order."""
+        return {name: p.detach().float().cpu().numpy() for name, p in self.parameters.items()}
