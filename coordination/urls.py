@@ -2,14 +2,14 @@
 
 from django.urls import path
 
-from coordination.pages.views import live_snapshot, run_page
+from coordination.pages.views import live_json, run_page
 from coordination.protocol import delivering, leasing, reading
 
 app_name = "coordination"
 
 urlpatterns = [
     path("<slug:slug>/", run_page, name="run"),
-    path("<slug:slug>/canli", live_snapshot, name="live"),
+    path("<slug:slug>/canli", live_json, name="live"),
     path("<slug:slug>/bilgi", reading.bilgi, name="bilgi"),
     path("<slug:slug>/durum", reading.durum, name="durum"),
     path("<slug:slug>/gorev", leasing.gorev, name="gorev"),
@@ -17,4 +17,5 @@ urlpatterns = [
     path("<slug:slug>/adaptor", reading.adaptor, name="adaptor"),
     path("<slug:slug>/veri", reading.veri, name="veri"),
     path("<slug:slug>/sonuc", delivering.sonuc, name="sonuc"),
+    path("<slug:slug>/<path:rest>", reading.unknown),
 ]

@@ -42,6 +42,12 @@ def veri(request: HttpRequest, run: Run) -> HttpResponseBase:
     return serve_blob(request, run, shard.sha256, f"{run.slug}-shard-{index}.safetensors")
 
 
+@protocol_view("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+def unknown(request: HttpRequest, run: Run, rest: str) -> HttpResponseBase:
+    """Anything else below a run's address, an optional endpoint we lack included."""
+    raise Refused(Refusal.NOT_FOUND, "this coordinator has no such endpoint")
+
+
 def about(run: Run) -> About:
     base = run.manifest.base_model
     current = run.current_round

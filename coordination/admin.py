@@ -1,0 +1,161 @@
+"""The coordinator in Django admin: everything to be seen, little to be changed, verbs as actions."""
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from coordination.leases.requeue import requeue_unit
+from coordination.models import (
+    DataShard,
+    Lease,
+    Result,
+    Round,
+    Run,
+    Snapshot,
+    Unit,
+    Upload,
+    Worker,
+)
+from coordination.rounds.pause import pause_run, resume_run
+
+# What an operator may change while a run goes on; the rest would make its rounds incomparable.
+EDITABLE_RUN_FIELDS = (
+    "name",
+    "description",
+    "data_licence",
+    "data_source",
+    "contact",
+    "min_worker_version",
+    "min_results",
+    "round_seconds",
+    "lease_seconds",
+    "lease_max_seconds",
+    "max_leases_per_worker",
+    "max_leases_per_address",
+    "keep_snapshots",
+)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows are made and changed by verbs only."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+class RoundInline(admin.TabularInline):
+    model = Round
+    fields = ("number", "state", "accepted", "screened", "loss", "reopenings", "published_at")
+    readonly_fields = fields
+    can_delete = False
+    extra = 0
+    ordering = ("-number",)
+    max_num = 0
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+@admin.register(Run)
+class RunAdmin(admin.ModelAdmin):
+    list_display = ("slug", "state", "format", "rounds", "shards", "created_at", "pause_reason")
+    list_filter = ("state", "format", "mode")
+    search_fields = ("slug", "name", "description")
+    inlines = (RoundInline,)
+    actions = ("pause", "resume")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> list[str]:
+        names = [field.name for field in Run._meta.fields]
+        return [name for name in names if name not in EDITABLE_RUN_FIELDS]
+
+    @admin.action(description=_("Pause the selected runs"), permissions=["change"])
+    def pause(self, request: HttpRequest, runs: QuerySet[Run]) -> None:
+        done = sum(pause_run(run, f"paused by {request.user}") for run in runs)
+        self.message_user(request, _("%(count)d runs paused.") % {"count": done})
+
+    @admin.action(description=_("Resume the selected runs"), permissions=["change"])
+    def resume(self, request: HttpRequest, runs: QuerySet[Run]) -> None:
+        done = sum(resume_run(run) for run in runs)
+        self.message_user(request, _("%(count)d runs resumed.") % {"count": done})
+
+
+@admin.register(Round)
+class RoundAdmin(ReadOnlyAdmin):
+    list_display = ("run", "number", "state", "accepted", "screened", "loss", "opened_at")
+    list_filter = ("state", "run")
+    list_select_related = ("run",)
+
+
+@admin.register(Unit)
+class UnitAdmin(ReadOnlyAdmin):
+    list_display = ("round", "shard", "state")
+    list_filter = ("state", "round__run")
+    list_select_related = ("round__run",)
+    actions = ("requeue",)
+
+    @admin.action(description=_("Take back the leases and re-queue the selected units"))
+    def requeue(self, request: HttpRequest, units: QuerySet[Unit]) -> None:
+        done = sum(requeue_unit(unit) for unit in units)
+        self.message_user(
+            request,
+            _("%(count)d units are free again; units that are done stay done.") % {"count": done},
+            messages.SUCCESS if done else messages.WARNING,
+        )
+
+
+@admin.register(Lease)
+class LeaseAdmin(ReadOnlyAdmin):
+    list_display = ("token", "unit", "worker", "state", "step", "granted_at", "expires_at")
+    list_filter = ("state", "unit__round__run")
+    list_select_related = ("unit__round__run", "worker")
+    search_fields = ("token", "worker__name")
+    exclude = ("request_digest", "key_digest")
+
+
+@admin.register(Result)
+class ResultAdmin(ReadOnlyAdmin):
+    list_display = ("unit", "lease", "state", "code", "update_norm", "loss_last", "created_at")
+    list_filter = ("state", "code", "unit__round__run")
+    list_select_related = ("unit__round__run", "lease")
+    search_fields = ("sha256", "lease__worker__name")
+
+
+@admin.register(Worker)
+class WorkerAdmin(ReadOnlyAdmin):
+    list_display = ("name", "run", "first_seen_at", "last_seen_at")
+    list_filter = ("run",)
+    list_select_related = ("run",)
+    search_fields = ("name",)
+
+
+@admin.register(Snapshot)
+class SnapshotAdmin(ReadOnlyAdmin):
+    list_display = ("run", "number", "sha256", "size", "created_at", "deleted_at")
+    list_filter = ("run",)
+    list_select_related = ("run",)
+
+
+@admin.register(DataShard)
+class DataShardAdmin(ReadOnlyAdmin):
+    list_display = ("run", "index", "rows", "size", "sha256")
+    list_filter = ("run",)
+    list_select_related = ("run",)
+
+
+@admin.register(Upload)
+class UploadAdmin(ReadOnlyAdmin):
+    list_display = ("lease", "size", "sha256", "created_at")
+    list_select_related = ("lease",)
