@@ -5,10 +5,11 @@ from importlib.util import find_spec
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from modelen_site import health, views
+from coordination.pages.views import home
+from modelen_site import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", views.home, name="home"),
+    path("", home, name="home"),
     path("admin/", admin.site.urls),
     path("i18n/", include("django.conf.urls.i18n")),
     path("api/v1/", include("apiv1.urls")),

@@ -154,8 +154,9 @@ def _loss_points(run: Run) -> list[tuple[int, float]]:
     rounds = _published(run).exclude(loss=None)
     latest = rounds.aggregate(latest=Max("number"))["latest"] or 0
     stretch = max(1, ceil(latest / MAX_POINTS))
-    means = rounds.order_by("stretch").values(stretch=(F("number") - 1) / stretch)
-    return list(means.annotate(last=Max("number"), mean=Avg("loss")).values_list("last", "mean"))
+    stretches = rounds.order_by().values(stretch=(F("number") - 1) / stretch)
+    means = stretches.annotate(last=Max("number"), mean=Avg("loss")).order_by("last")
+    return list(means.values_list("last", "mean"))
 
 
 def _newest_snapshot(run: Run) -> dict | None:
