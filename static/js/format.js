@@ -19,7 +19,7 @@ function bytes(value) {
   return `${unit ? oneDigit(value) : integer(value)} ${BYTE_UNITS[unit]}`;
 }
 
-export function clock(seconds) {
+function clock(seconds) {
   const two = (value) => String(value).padStart(2, "0");
   const whole = Math.round(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];

@@ -1,6 +1,6 @@
 // Keeps a run's page fresh: over a websocket, or by asking every few seconds while there is none.
 import { draw } from "./draw.js";
-import { ago, clock, fill } from "./format.js";
+import { ago, fill } from "./format.js";
 
 const POLL_MS = 5_000;
 const SILENCE_MS = 40_000; // the server speaks at least every 15 s
@@ -88,8 +88,10 @@ function tick() {
   for (const el of freshness.querySelectorAll("[data-shown-when]"))
     el.hidden = !el.dataset.shownWhen.split(" ").includes(state);
   freshness.querySelector("[data-ago]").textContent = ago((Date.now() - heardAt) / 1000);
-  for (const el of article.querySelectorAll("[data-countdown]"))
-    el.textContent = clock(Math.max(0, (Date.parse(el.getAttribute("datetime")) - Date.now() - clockSkew) / 1000));
+  for (const el of article.querySelectorAll("[data-countdown]")) {
+    const left = Math.max(0, (Date.parse(el.getAttribute("datetime")) - Date.now() - clockSkew) / 1000);
+    el.textContent = fill({ left }, el.dataset.countdown);
+  }
 }
 
 connect();
