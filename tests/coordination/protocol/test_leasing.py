@@ -117,7 +117,7 @@ def test_a_bad_lease_request_says_which_field(worker, fields):
     assert body["kod"] == "gecersiz_istek" and next(iter(fields)) in body["detail"]
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 30000, b"null"])
+@pytest.mark.parametrize("body", [b" ", b"[]", b"{", b"\xff\xfe", b"[" * 30000, b"null"])
 def test_a_body_that_is_no_message_is_refused(run, worker, body):
     url = f"/c/{run.slug}/gorev"
     answer = worker.http.post(url, body, content_type="application/json")
