@@ -1,4 +1,4 @@
-"""The coordinator in Django admin: everything to be seen, little to be changed, verbs as actions."""
+"""The coordinator in Django admin: all is to be seen, little to be changed, verbs are actions."""
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet

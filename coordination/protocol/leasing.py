@@ -6,6 +6,7 @@ from coordination.clock import now
 from coordination.leases.extend import extend_lease
 from coordination.leases.find import find_lease
 from coordination.leases.grant import Grant, grant_lease
+from coordination.live.counts import active_workers
 from coordination.models import DataShard, Round, Run, Snapshot
 from coordination.protocol.http import (
     client_address,
@@ -25,6 +26,8 @@ from worker_client.contract.wire import (
 
 MERGING_RETRY_S = 1
 PAUSED_RETRY_S = 30
+LONGEST_RETRY_S = 60
+POLLS_PER_SECOND = 10
 
 
 @protocol_view("POST")
@@ -46,13 +49,14 @@ def nabiz(request: HttpRequest, run: Run, token: str) -> HttpResponseBase:
 
 
 def _wait_seconds(run: Run) -> int:
-    """How long a worker should wait: a moment while a merge runs, longer while all is leased."""
+    """How long a worker should wait: a moment while a merge runs or the run ends, else so long
+    that all the run's workers together ask ``POLLS_PER_SECOND`` times a second."""
     if run.state != Run.State.OPEN:
         return PAUSED_RETRY_S
     current = run.current_round
-    if current and current.state == Round.State.MERGING:
+    if current is None or current.state != Round.State.OPEN:
         return MERGING_RETRY_S
-    return max(1, min(10, run.lease_seconds // 60))
+    return min(LONGEST_RETRY_S, max(1, active_workers(run) // POLLS_PER_SECOND))
 
 
 def task_of(run: Run, grant: Grant) -> Task:
