@@ -16,7 +16,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     add_format(parser)
     parser.add_argument(
-        "--seed", type=seed_argument, required=True, metavar="S", help="the run's seed, 0 to 2^53 - 1"
+        "--seed",
+        type=seed_argument,
+        required=True,
+        metavar="S",
+        help="the run's seed, 0 to 2^53 - 1",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     parser.set_defaults(execute=execute)

@@ -27,10 +27,11 @@ class ProtocolBroken(Final):
     """An answer that protocol v1 does not allow: no verdict on our work, and no reason to trust."""
 
 
-class BadFile(Passing):
-    """A file arrived otherwise than announced: wrong digest, size, range or encoding.
+class BadFile(Fault):
+    """A body came otherwise than announced: wrong digest, size, range or encoding.
 
-    Passing, since a broken proxy may be the cause, but not for ever: the download counts them.
+    Neither passing nor final: a broken proxy may be the cause, so a download tries again, but
+    counts.
     """
 
 

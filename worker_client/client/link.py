@@ -156,10 +156,13 @@ class Link:
 
     def _read_small(self, response: requests.Response) -> bytes:
         body, stop = bytearray(), time.monotonic() + deadlines.JSON_BODY_S
-        for data in self.read(response, MAX_JSON_BYTES):
-            body += data
-            if time.monotonic() > stop:
-                raise Passing("the answer did not end in time")
+        try:
+            for data in self.read(response, MAX_JSON_BYTES):
+                body += data
+                if time.monotonic() > stop:
+                    raise Passing("the answer did not end in time")
+        except BadFile as fault:
+            raise Passing(fault.detail, status=response.status_code) from None
         return bytes(body)
 
     def _follow(
@@ -240,7 +243,7 @@ class Link:
     def _problem(self, response: requests.Response) -> wire.Problem:
         try:
             return wire.Problem.model_validate_json(self._read_small(response))
-        except (ValidationError, BadFile):
+        except (ValidationError, Passing):
             return wire.Problem()
 
 
