@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 
 from channels.db import database_sync_to_async
+from django.db import DatabaseError
 
 from coordination.live.snapshot import page_snapshot
 from coordination.models import Run
