@@ -1,0 +1,18 @@
+import pytest
+
+from coordination import traffic
+from coordination.models import Run
+
+pytestmark = pytest.mark.django_db
+
+
+def test_bytes_are_gathered_and_written_together(run):
+    traffic.flush()
+    traffic.count(run.pk, up=3)
+    traffic.count(run.pk, up=4, down=10)
+    assert Run.objects.get(pk=run.pk).bytes_up == 0, "not yet due"
+    traffic.flush()
+    traffic.flush()
+    stored = Run.objects.get(pk=run.pk)
+    assert (stored.bytes_up, stored.bytes_down) == (7, 10)
+    assert stored.version > run.version, "watchers hear of it"
