@@ -349,6 +349,7 @@ class Result(models.Model):
     update_norm = models.FloatField(null=True, blank=True)
     loss_first = models.FloatField(null=True, blank=True)
     loss_last = models.FloatField(null=True, blank=True)
+    loss = models.FloatField(null=True, blank=True, help_text=_("Mean over the task's steps."))
     tokens = models.PositiveBigIntegerField(null=True, blank=True)
     train_seconds = models.FloatField(null=True, blank=True)
     device = models.CharField(max_length=100, blank=True)

@@ -149,7 +149,9 @@ def _store_refusal(lease: Lease, sha256: str, size: int, refused: Refused) -> No
 
 def _metrics(metadata: dict[str, str]) -> dict:
     """What the file says of its own making: shown to people, never relied on."""
+    mean = "kayip" if "kayip" in metadata else "kayip_son"
     return {
+        "loss": _number(metadata, mean, 1e6),
         "loss_first": _number(metadata, "kayip_ilk", 1e6),
         "loss_last": _number(metadata, "kayip_son", 1e6),
         "tokens": int(_number(metadata, "token", 2**32) or 0) or None,

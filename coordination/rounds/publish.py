@@ -25,7 +25,7 @@ def publish_round(
     snapshot.save()
     _mark(standing, Result.State.MERGED)
     _mark(screened, Result.State.SCREENED)
-    losses = [result.loss_last for result in standing if result.loss_last is not None]
+    losses = [result.loss for result in standing if result.loss is not None]
     round_.state, round_.published_at = Round.State.PUBLISHED, now()
     round_.accepted, round_.screened = len(standing), len(screened)
     round_.loss = fmean(losses) if losses else None

@@ -84,6 +84,10 @@ class Tally:
         return Step(step=len(self.losses), steps=steps, loss=loss, tokens_per_s=speed)
 
     @property
+    def mean(self) -> float:
+        return sum(self.losses) / len(self.losses)
+
+    @property
     def seconds(self) -> float:
         return time.monotonic() - self.started
 
@@ -140,6 +144,7 @@ def _write(adapter: Adapter, device: Device, task: Train, tally: Tally) -> Done:
         "tur": str(task.round),
         "kayip_ilk": f"{tally.losses[0]:.6f}",
         "kayip_son": f"{tally.losses[-1]:.6f}",
+        "kayip": f"{tally.mean:.6f}",
         "token": str(tally.tokens),
         "sure_s": f"{tally.seconds:.3f}",
         "cihaz": device.label,
@@ -155,7 +160,7 @@ def _write(adapter: Adapter, device: Device, task: Train, tally: Tally) -> Done:
         size=file.size,
         loss_first=tally.losses[0],
         loss_last=tally.losses[-1],
-        loss_mean=sum(tally.losses) / len(tally.losses),
+        loss_mean=tally.mean,
         tokens=tally.tokens,
         seconds=seconds,
         device=device.label,
