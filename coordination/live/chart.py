@@ -67,9 +67,12 @@ def _round_scale(rounds: Sequence[int]) -> Scale:
 
 def _loss_scale(losses: Sequence[float]) -> Scale:
     low, high = min(losses), max(losses)
-    margin = (high - low) or abs(high) / 10 or 1.0
-    step = nice_step(margin, INTERVALS)
-    return Scale(floor(low / step) * step, ceil(high / step + 1e-9) * step, step)
+    least = max(1e-3, high * 1e-6)  # differences below it are not worth an axis
+    if high - low < least:
+        margin = max(high / 10, least)
+        low, high = low - margin, high + margin
+    step = nice_step(high - low, INTERVALS)
+    return Scale(floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step, step)
 
 
 def nice_step(span: float, intervals: int) -> float:

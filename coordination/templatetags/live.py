@@ -29,17 +29,22 @@ def field(source: Any, path: str) -> Any:
     return source
 
 
+def _number(value: float, digits: int, grouping: bool = True) -> str:
+    # number_format cuts digits off where people and browsers round.
+    return number_format(f"{value:.{digits}f}", digits, force_grouping=grouping)
+
+
 def as_integer(value: float) -> str:
-    return number_format(value, 0, force_grouping=True)
+    return _number(value, 0)
 
 
 def as_loss(value: float) -> str:
-    return number_format(value, 4, force_grouping=True)
+    return _number(value, 4)
 
 
 def as_tick(value: float) -> str:
-    text = f"{value:.4f}".rstrip("0").rstrip(".")
-    return number_format(text, len(text.partition(".")[2]), force_grouping=True)
+    decimals = f"{value:.4f}".rstrip("0").partition(".")[2]
+    return _number(value, len(decimals))
 
 
 def as_bytes(value: float) -> str:
@@ -48,7 +53,7 @@ def as_bytes(value: float) -> str:
         if value < 999.95 or unit == BYTE_UNITS[-1]:
             break
         value /= 1000
-    return f"{number_format(value, 0 if unit == 'B' else 1)} {unit}"
+    return f"{_number(value, 0 if unit == 'B' else 1, grouping=False)} {unit}"
 
 
 def as_clock(seconds: float) -> str:
