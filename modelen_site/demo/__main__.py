@@ -1,0 +1,69 @@
+"""``python -m modelen_site.demo``: what ``make demo`` runs.
+
+A command of its own rather than one of ``manage.py``'s, since it decides where Django's state
+lies, which has to happen before Django reads its settings.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from types import FrameType
+
+from modelen_site.demo import places
+from modelen_site.demo.plan import PLANS, DemoFailed, Plan
+from modelen_site.demo.screen import Screen
+
+STARTED = time.monotonic()
+INTERRUPTED = 130
+
+
+def main() -> int:
+    options = build_parser().parse_args()
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupt)
+    try:
+        return run(PLANS[options.format], options.port)
+    except DemoFailed as error:
+        print(f"The demo has stopped: {error}", file=sys.stderr)
+        return 1
+
+
+def run(plan: Plan, port: int) -> int:
+    found = places.Places.below(places.var_folder())
+    port = places.free_port(port)
+    places.clear(found)
+    places.set_environment(found)
+
+    import django
+
+    django.setup()
+    from modelen_site.demo.story import tell
+
+    try:
+        tell(plan, found, port, Screen(), lambda: time.monotonic() - STARTED)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 0 if (found.home / "summary.json").exists() else INTERRUPTED
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, default=8000, help="where to serve; 0 takes a free one")
+    parser.add_argument(
+        "--format",
+        choices=sorted(PLANS),
+        default="smollm2-135m-lora-r16",
+        help="which model; the tiny one goes through the same story in seconds",
+    )
+    return parser
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

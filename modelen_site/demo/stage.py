@@ -1,0 +1,98 @@
+"""What stands before the first volunteer comes: a site with a listed coordinator and its run.
+
+Everything through the verbs and commands that people use.
+"""
+
+import os
+import secrets
+from io import StringIO
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import connection
+
+from modelen_site.demo.places import HOST, Places
+from modelen_site.demo.plan import Plan
+from modelen_site.demo.texts import Texts
+
+ADMIN = "admin@demo.example"
+OPERATOR = "operator@demo.example"
+NAME = "Turkish columns (demo)"
+
+
+def address(port: int, slug: str) -> str:
+    return f"http://{HOST}:{port}/c/{slug}"
+
+
+def make_database() -> None:
+    call_command("migrate", interactive=False, verbosity=0)
+    connection.close()
+
+
+def make_admin(kept: Path) -> str:
+    """Make the administrator; returns the password, which ``kept`` holds for its owner only."""
+    from accounts.create_admin import create_admin
+
+    password = secrets.token_urlsafe(12)
+    create_admin(ADMIN, password)
+    with os.fdopen(os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        file.write(f"{ADMIN}\n{password}\n")
+    return password
+
+
+def list_coordinator(url: str, slug: str) -> None:
+    """Apply as an operator and approve as the administrator."""
+    from accounts.models import User
+    from portal.listings.approve import approve
+    from portal.listings.submit import submit
+    from portal.models import Coordinator
+
+    operator = User.objects.create_user(OPERATOR)
+    coordinator = Coordinator.objects.create(
+        operator=operator,
+        name=NAME,
+        slug=slug,
+        address=url,
+        description="Two volunteers on one computer teach a small English model some Turkish.",
+    )
+    submit(coordinator, by=operator)
+    approve(coordinator, by=User.objects.get(email=ADMIN))
+
+
+def make_run(plan: Plan, texts: Texts, places: Places) -> None:
+    """One shard per worker, so that every worker has a task in every round."""
+    shards = places.home / "shards"
+    call_command(
+        "shard_text",
+        texts.train,
+        format=plan.format,
+        shards=plan.workers,
+        seq=plan.seq_len,
+        out=shards,
+        source=texts.source,
+        licence=texts.licence,
+        stdout=StringIO(),
+    )
+    call_command(
+        "create_run",
+        plan.slug,
+        name=NAME,
+        format=plan.format,
+        data=shards,
+        rounds=plan.rounds,
+        inner_steps=plan.inner_steps,
+        batch_size=plan.batch_size,
+        seq_len=plan.seq_len,
+        lr=plan.lr,
+        chunk_bytes=plan.chunk_bytes,
+        stdout=StringIO(),
+    )
+
+
+def newest_snapshot(slug: str) -> Path:
+    """The file that the last published round has left."""
+    from coordination.models import Run, Snapshot
+    from coordination.storage import blobs
+
+    newest = Snapshot.objects.filter(run=Run.objects.get(slug=slug)).latest("number")
+    return blobs().path(newest.sha256)
