@@ -5,7 +5,6 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -135,11 +134,7 @@ def _content_digest(request: HttpRequest) -> str:
     return base64.b64decode(match[1]).hex()
 
 
-class Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-def write_body(body: Readable, path: Path, length: int, digest: str) -> None:
+def write_body(body: uploads.Readable, path: Path, length: int, digest: str) -> None:
     """Write ``length`` bytes of ``body`` to ``path``, hashing them on the way.
 
     Raises:

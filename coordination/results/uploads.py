@@ -4,8 +4,9 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol
 
 from django.db import transaction
 
@@ -14,6 +15,12 @@ from coordination.storage import demand_space, upload_path
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.tensors import MAX_HEADER_BYTES
 from worker_client.contract.wire import Announcement
+
+
+class Readable(Protocol):
+    """A request, or anything else whose body is read piece by piece."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 def size_limit(run: Run) -> int:
@@ -65,14 +72,15 @@ def offset(lease: Lease) -> int:
 
 
 @contextmanager
-def exclusive(token: str) -> Iterator[BinaryIO]:
+def exclusive(token: str) -> Iterator[FileIO]:
     """The upload's file, opened for appending, while nobody else writes or checks it.
 
     Raises:
         Refused: CHECKING while another request holds it.
     """
     path: Path = upload_path(token)
-    with open(path, "ab") as file:
+    # Unbuffered: what a full disk refused must not be tried again when the file is closed.
+    with open(path, "ab", buffering=0) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -84,7 +92,7 @@ def exclusive(token: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def append(file: BinaryIO, upload: Upload, at: int, body: BinaryIO, length: int) -> int:
+def append(file: FileIO, upload: Upload, at: int, body: Readable, length: int) -> int:
     """Write one chunk of ``length`` bytes at offset ``at``; returns the new offset.
 
     A chunk is taken whole or not at all.
@@ -104,12 +112,17 @@ def append(file: BinaryIO, upload: Upload, at: int, body: BinaryIO, length: int)
     if len(data) < length:
         raise Refused(Refusal.BODY_SHORT, f"{len(data)} of {length} bytes came; send them again")
     try:
-        file.write(data)
-        file.flush()
+        _write_all(file, data)
     except OSError as error:
         file.truncate(have)
         raise disk_full(error) from None
     return have + length
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def disk_full(error: OSError) -> Refused:
