@@ -2,7 +2,7 @@
 
 import sys
 
-from worker_client.cli import main
+from worker_client.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

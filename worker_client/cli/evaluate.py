@@ -1,14 +1,24 @@
 """``evaluate``: held-out loss and bits per byte of a base model, with or without an adapter."""
 
 import argparse
-import dataclasses
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from worker_client.cli.exits import Exit
-from worker_client.cli.parsing import add_format, add_models_dir, new_parser, positive_int
+from worker_client.cli.parsing import (
+    add_format,
+    add_models_dir,
+    new_parser,
+    positive_int,
+    seq_argument,
+)
 from worker_client.cli.progress import bars
+
+if TYPE_CHECKING:
+    from worker_client.evaluation.evaluate import Score
+    from worker_client.models.progress import Progress
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -23,6 +33,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--text", type=Path, nargs="+", metavar="FILE", help="UTF-8 text files")
     source.add_argument("--shard", type=Path, nargs="+", metavar="FILE", help="shards")
+    parser.add_argument(
+        "--seq", type=seq_argument, default=512, help="tokens per row of the shards"
+    )
+    parser.add_argument("--mode", choices=("cpt", "sft"), default="cpt", help="of the shards")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=positive_int, metavar="N", help="CPU threads")
     parser.add_argument("--json", action="store_true", help="one JSON object")
@@ -31,4 +45,34 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def execute(args: argparse.Namespace) -> Exit:
-    raise SystemExit("PENDING")
+    from worker_client.data.errors import DataError
+    from worker_client.models.errors import ModelError
+    from worker_client.training.errors import TrainingError
+
+    try:
+        with bars() as progress:
+            score = _score(args, progress)
+    except (DataError, ModelError, TrainingError, UnicodeDecodeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return Exit.FAILED
+    if args.json:
+        print(json.dumps(score.to_json()))
+    else:
+        print(
+            f"{score.bits_per_byte:.4f} bits per byte, {score.loss:.4f} nats per token "
+            f"({score.tokens} tokens, {score.bytes} bytes)"
+        )
+    return Exit.OK
+
+
+def _score(args: argparse.Namespace, progress: "Progress") -> "Score":
+    from worker_client.evaluation.evaluate import Evaluator
+    from worker_client.models.store import ModelStore
+
+    store = ModelStore(args.models_dir)
+    evaluator = Evaluator(args.format, store, device=args.device, threads=args.threads)
+    evaluator.use(args.adapter)
+    if args.text:
+        texts = [path.read_text("utf-8") for path in args.text]
+        return evaluator.score_texts(texts, progress=progress)
+    return evaluator.score_shards(args.shard, seq_len=args.seq, mode=args.mode, progress=progress)

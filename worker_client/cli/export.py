@@ -1,6 +1,7 @@
 """``export``: an adapter as a folder that PEFT loads."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -26,9 +27,9 @@ def execute(args: argparse.Namespace) -> Exit:
     from worker_client.training.export import export
 
     try:
-        export(args.format, args.adapter, args.out)
+        written = export(args.format, args.adapter, args.out)
     except TrainingError as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.FAILED
-    print(args.out)
+    print(json.dumps({"folder": str(args.out), "sha256": written.sha256, "size": written.size}))
     return Exit.OK

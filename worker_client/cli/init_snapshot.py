@@ -1,6 +1,7 @@
 """``init-snapshot``: the snapshot a run starts from; coordinators call it."""
 
 import argparse
+import json
 from pathlib import Path
 
 from worker_client.cli.exits import Exit
@@ -30,5 +31,5 @@ def execute(args: argparse.Namespace) -> Exit:
     from worker_client.training.initial import write_initial
 
     written = write_initial(args.format, args.seed, args.out)
-    print(f"{args.out}: {written.size} bytes, sha256 {written.sha256}")
+    print(json.dumps({"file": str(args.out), "sha256": written.sha256, "size": written.size}))
     return Exit.OK

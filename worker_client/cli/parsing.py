@@ -78,3 +78,9 @@ def seed_argument(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**53:
         raise argparse.ArgumentTypeError(f"{text!r} is no seed; it must be 0 to 2^53 - 1")
     return int(text)
+
+
+def seq_argument(text: str) -> int:
+    if not text.isdecimal() or not 8 <= int(text) <= 8192:
+        raise argparse.ArgumentTypeError(f"{text!r} tokens is no row; it must be 8 to 8192")
+    return int(text)

@@ -261,4 +261,5 @@ def test_a_chunked_answer_is_read(server, link):
 def test_no_bilgi_is_no_trouble(server, link):
     server.next("GET", "/bilgi", problem(404, "yok", False), json_answer(server.about()))
     assert about(link) is None
-    assert about(link).name == "little"
+    facts = about(link)
+    assert facts is not None and facts.name == "little"

@@ -77,7 +77,7 @@ def test_a_call_is_repeated_until_it_succeeds_and_says_why():
     told: list = []
     outcomes = [Passing("first"), Passing("second"), "done"]
 
-    def attempt() -> str:
+    def attempt() -> object:
         outcome = outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
