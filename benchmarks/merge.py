@@ -3,8 +3,8 @@
     python -m benchmarks.merge [--results 32] [--runs 3] [--folder DIR]
 
 Every result is a real safetensors file with its tensors in an order of its own. It goes through
-`check_result` into a blob store, and the merge reads the blobs. Each measurement runs in a
-fresh process, with the files in the page cache.
+`check_result` into a blob store, and the merge reads the blobs. Each measurement of
+the merge runs in a fresh process, with the files in the page cache.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from benchmarks.table import Bar, judge, print_table
 from coordination.aggregation.check import check_result
 from coordination.aggregation.merge import Nesterov, merge
 from coordination.aggregation.screen import screen_norms
-from coordination.aggregation.vectors import SLICE_FLOATS, VectorFile, slices
+from coordination.aggregation.vectors import SLICE_FLOATS, VectorFile, as_bytes, slices
 from coordination.store.local import BlobStore
 from worker_client.contract.formats import load_format
 from worker_client.contract.tensors import build_header
@@ -33,6 +32,16 @@ from worker_client.contract.tensors import build_header
 FORMAT = load_format("qwen3-0.6b-lora-r16")
 PEAK_LIMIT_MB = 300
 MB = 1_000_000
+NO_LIMIT = float("inf")
+
+Cost = tuple[float, float]
+
+
+def timed(action: Callable[[], object]) -> Cost:
+    """Wall and processor seconds of a call; the latter vary less on a machine with others on it."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    action()
+    return time.perf_counter() - wall, time.process_time() - cpu
 
 
 # --- input -------------------------------------------------------------------------------------
@@ -46,7 +55,7 @@ def write_result(path: Path, seed: int) -> None:
     with path.open("wb") as file:
         file.write(build_header([(s.name, "F32", s.shape) for s in specs], {"format": "pt"}))
         for spec in specs:
-            file.write(rng.standard_normal(spec.count, np.float32))
+            file.write(as_bytes(rng.standard_normal(spec.count, np.float32)))
 
 
 class Inputs:
@@ -61,7 +70,7 @@ class Inputs:
     def write_start(self) -> None:
         with self.start.path.open("wb") as file:
             for begin, end in slices(FORMAT.parameters):
-                file.write(np.zeros(end - begin, np.float32))
+                file.write(bytes(4 * (end - begin)))
 
     def vectors(self) -> list[VectorFile]:
         digests = [digest for digest, _ in json.loads(self.index.read_text())]
@@ -71,22 +80,25 @@ class Inputs:
         return [norm for _, norm in json.loads(self.index.read_text())]
 
 
-def take_in(inputs: Inputs, results: int) -> tuple[list[float], list[float]]:
-    """Check every result twice: into nothing, and into the store; seconds of each."""
-    alone, stored, accepted = [], [], []
+def take_in(inputs: Inputs, results: int) -> tuple[list[Cost], list[Cost]]:
+    """Check every result twice, into nothing and into the store: what each cost."""
     file = inputs.folder / "upload"
+    accepted: list[tuple[str, float]] = []
+
+    def check_alone() -> None:
+        with Path("/dev/null").open("wb") as null:
+            check_result(file, FORMAT, inputs.start, NO_LIMIT, null)
+
+    def check_and_store() -> None:
+        with inputs.store.new_file() as writer:
+            checked = check_result(file, FORMAT, inputs.start, NO_LIMIT, writer)
+            accepted.append((writer.seal().sha256, checked.delta_norm))
+
+    alone, stored = [], []
     for seed in range(results):
         write_result(file, seed)
-        with Path("/dev/null").open("wb") as null:
-            begin = time.perf_counter()
-            check_result(file, FORMAT, inputs.start, 1e9, null)
-            alone.append(time.perf_counter() - begin)
-        begin = time.perf_counter()
-        with inputs.store.new_file() as writer:
-            checked = check_result(file, FORMAT, inputs.start, 1e9, writer)
-            blob = writer.seal()
-        stored.append(time.perf_counter() - begin)
-        accepted.append((blob.sha256, checked.delta_norm))
+        alone.append(timed(check_alone))
+        stored.append(timed(check_and_store))
     file.unlink()
     inputs.index.write_text(json.dumps(accepted))
     return alone, stored
@@ -127,21 +139,18 @@ MEASURED: dict[str, Callable[[Inputs], None]] = {
 
 
 def measure(name: str, folder: Path) -> None:
-    """The child's part: run once, print seconds and this process's peak memory."""
-    inputs = Inputs(folder)
-    begin = time.perf_counter()
-    MEASURED[name](inputs)
-    seconds = time.perf_counter() - begin
+    """The child's part: run once, print what it cost and this process's peak memory in MB."""
+    cost = timed(lambda: MEASURED[name](Inputs(folder)))
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MB
-    print(json.dumps({"seconds": seconds, "peak_mb": peak}))
+    print(json.dumps([*cost, peak]))
 
 
-def in_a_fresh_process(name: str, folder: Path) -> tuple[float, float]:
+def in_a_fresh_process(name: str, folder: Path) -> tuple[float, float, float]:
     command = [sys.executable, "-m", "benchmarks.merge", "--measure", name, "--folder", str(folder)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    answer = json.loads(done.stdout)
-    return answer["seconds"], answer["peak_mb"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    wall, cpu, peak = json.loads(done.stdout)
+    return wall, cpu, peak
 
 
 # --- report --------------------------------------------------------------------------------------
@@ -155,29 +164,29 @@ def demand_space(folder: Path, results: int) -> None:
         sys.exit("not enough: name another folder with --folder, or fewer --results")
 
 
-def report_intake(alone: list[float], stored: list[float]) -> None:
+def report_intake(alone: list[Cost], stored: list[Cost]) -> None:
     size = FORMAT.data_bytes / MB
-    rows = [
-        [name, f"{1000 * median(times):.0f}", f"{size / median(times):,.0f}"]
-        for name, times in (("check alone", alone), ("check, hash, store, fsync", stored))
-    ]
+    rows = []
+    for name, costs in (("check alone", alone), ("check, hash, store, fsync", stored)):
+        wall, cpu = np.median(costs, axis=0)
+        rows.append([name, f"{1000 * wall:.0f}", f"{1000 * cpu:.0f}", f"{size / wall:,.0f}"])
     title = f"Taking in a shuffled result of {size:.1f} MB, median of {len(alone)}"
-    print_table(title, ["", "ms", "MB/s"], rows)
+    print_table(title, ["", "ms", "cpu ms", "MB/s"], rows)
 
 
 def report_merge(inputs: Inputs, results: int, runs: int) -> list[Bar]:
-    found = {
-        name: [in_a_fresh_process(name, inputs.folder) for _ in range(runs)] for name in MEASURED
-    }
-    seconds = {name: median(s for s, _ in found[name]) for name in found}
-    peaks = {name: max(peak for _, peak in found[name]) for name in found}
-    reading, in_memory = seconds["merely reading"], seconds["numpy mean in memory"]
-    rows = [
-        [name, f"{s:.3f}", f"{s / reading:.2f}", f"{s / in_memory:.2f}", f"{peaks[name]:.0f}"]
-        for name, s in seconds.items()
-    ]
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in MEASURED}
+    for _ in range(runs):  # in turn, so that what else runs here slows all of them
+        for name in MEASURED:
+            found[name].append(in_a_fresh_process(name, inputs.folder))
+    costs = {name: np.median(found[name], axis=0)[:2] for name in MEASURED}
+    peaks = {name: max(peak for *_, peak in found[name]) for name in MEASURED}
+    rows = []
+    for name, cost in costs.items():
+        numbers = (cost, cost / costs["merely reading"], cost / costs["numpy mean in memory"])
+        rows.append([name, *(f"{n:.2f}" for n in np.concatenate(numbers)), f"{peaks[name]:.0f}"])
     title = f"Merging {results} results of {FORMAT.data_bytes / MB:.1f} MB, median of {runs}"
-    columns = ["", "s", "x reading", "x numpy", "peak MB"]
+    columns = ["", "s", "cpu s", "s / reading", "cpu", "s / numpy", "cpu", "peak MB"]
     print_table(title, columns, rows)
     return [Bar("merge, peak memory", peaks["our merge"], PEAK_LIMIT_MB, "MB")]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from coordination.store.local import BlobStore
 
 CONTENT = b"the same bytes again and again"
-PUTS = 400
+PUTS = 200
 
 
 def put_always_finds_its_blob(store: BlobStore) -> None:
@@ -28,6 +28,7 @@ def put_always_finds_its_blob(store: BlobStore) -> None:
 
 
 def collect_until_told(store: BlobStore) -> None:
+    print("ready", flush=True)
     removed = 0
     while not (store.root / "enough").exists():
         removed += len(store.collect(lambda sha256: False))

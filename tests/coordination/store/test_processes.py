@@ -8,22 +8,20 @@ from pathlib import Path
 
 from coordination.store.local import BlobStore
 from tests.coordination.store import processes
-from tests.coordination.store.processes import (
-    collect_until_told,
-    put_always_finds_its_blob,
-    put_for_ever,
-    put_half,
-)
-
 
 REPOSITORY = Path(__file__).parents[3]
 
 
-def spawn(verb: object, root: Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", processes.__name__, verb.__name__, str(root)]
+def spawn(verb: str, root: Path) -> subprocess.Popen:
+    command = [sys.executable, "-m", processes.__name__, verb, str(root)]
     return subprocess.Popen(
         command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=REPOSITORY
     )
+
+
+def line(process: subprocess.Popen) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
 
 
 def kill(process: subprocess.Popen) -> str:
@@ -35,8 +33,9 @@ def kill(process: subprocess.Popen) -> str:
 
 
 def test_put_and_collect_race_in_two_processes(tmp_path: Path) -> None:
-    collector = spawn(collect_until_told, tmp_path)
-    putter = spawn(put_always_finds_its_blob, tmp_path)
+    collector = spawn("collect_until_told", tmp_path)
+    assert line(collector) == "ready"
+    putter = spawn("put_always_finds_its_blob", tmp_path)
     _, complaint = putter.communicate(timeout=120)
     (tmp_path / "enough").touch()
     removed, _ = collector.communicate(timeout=120)
@@ -45,8 +44,8 @@ def test_put_and_collect_race_in_two_processes(tmp_path: Path) -> None:
 
 
 def test_killed_half_way_nothing_is_visible(tmp_path: Path) -> None:
-    process = spawn(put_half, tmp_path)
-    assert process.stdout.readline() == "half\n"
+    process = spawn("put_half", tmp_path)
+    assert line(process) == "half"
     kill(process)
     store = BlobStore(tmp_path)
     assert list((tmp_path / "tmp").iterdir())
@@ -57,8 +56,8 @@ def test_killed_half_way_nothing_is_visible(tmp_path: Path) -> None:
 def test_killed_at_any_instant_every_blob_is_whole(tmp_path: Path) -> None:
     told = []
     for kill_after in (1, 4, 9):
-        process = spawn(put_for_ever, tmp_path)
-        told += [process.stdout.readline().strip() for _ in range(kill_after)]
+        process = spawn("put_for_ever", tmp_path)
+        told += [line(process) for _ in range(kill_after)]
         told += kill(process).split()
     blobs = {path.parent.name + path.name: path for path in tmp_path.glob("??/*")}
     assert set(told) <= set(blobs)
