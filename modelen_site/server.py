@@ -104,7 +104,9 @@ class Drain:
         Raises:
             TimeoutError: it took none for ``seconds``.
         """
-        await asyncio.wait_for(self._flowing.wait(), seconds)
+        # Not wait_for, which in Python 3.11 loses a cancellation that comes as the wait ends.
+        async with asyncio.timeout(seconds):
+            await self._flowing.wait()
 
 
 class Request(WebRequest):
@@ -312,15 +314,16 @@ class Server(DaphneServer):
             await protocol.drained()
 
     def kill_all_applications(self) -> Any:
-        """Cancel what still runs; Twisted waits for it before it stops."""
+        """Cancel what still runs; Twisted waits for it, for a while, before it stops."""
         instances = [details.get("application_instance") for details in self.connections.values()]
         running = [instance for instance in instances if instance and not instance.done()]
         for instance in running:
             instance.cancel()
         if not running:
             return None
-        ended = asyncio.gather(*running, return_exceptions=True)
-        return defer.Deferred.fromFuture(ended)
+        ended = defer.Deferred.fromFuture(asyncio.gather(*running, return_exceptions=True))
+        ended.addTimeout(self.application_close_timeout, reactor)
+        return ended.addErrback(lambda failure: failure.trap(defer.TimeoutError))
 
 
 def _in_main_thread() -> bool:
