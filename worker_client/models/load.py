@@ -51,6 +51,18 @@ class TextCodec:
         """As ``encode``, on all cores."""
         return [e.ids for e in self.tokenizer.encode_batch(texts, add_special_tokens=False)]
 
+    def encode_markup(self, template: str, text: str) -> list[int]:
+        """``template`` with ``text`` for its ``{}``: special tokens count in the template only."""
+        before, after = template.split("{}")
+        return self._encode_special(before) + self.encode(text) + self._encode_special(after)
+
+    def _encode_special(self, markup: str) -> list[int]:
+        self.tokenizer.encode_special_tokens = False
+        try:
+            return self.encode(markup)
+        finally:
+            self.tokenizer.encode_special_tokens = True
+
     @cached_property
     def byte_lengths(self) -> np.ndarray:
         """UTF-8 bytes that each token id stands for, int64 ``[vocab]``; special tokens: 0.

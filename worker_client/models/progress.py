@@ -4,7 +4,8 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """``total`` is None while the end is unknown; ``unit`` is ``B`` for bytes or ``step``."""
+    """``total`` is None while the end is unknown; ``unit`` is ``B`` for bytes, ``step``, ``row`` or
+    ``token``."""
 
     def __call__(self, stage: str, done: int, total: int | None, unit: str) -> None: ...
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import torch
@@ -44,7 +45,9 @@ class Adapter:
         from peft import get_peft_model
 
         self.format, self.device = fmt, device
-        self.model: PeftModel = get_peft_model(base, lora_config(fmt)).to(device)
+        with catch_warnings():
+            simplefilter("ignore")  # PEFT warns that the base was loaded from a folder
+            self.model: PeftModel = get_peft_model(base, lora_config(fmt)).to(device)
         found = {
             name.replace(".default.weight", ".weight"): parameter
             for name, parameter in self.model.named_parameters()

@@ -1,0 +1,1 @@
+"""Held-out loss of a base model, with or without an adapter: ``evaluate.Evaluator``."""

@@ -1,0 +1,132 @@
+"""Verb: held-out loss in nats per token and bits per byte."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from itertools import chain
+from math import log
+from pathlib import Path
+
+import torch
+
+from worker_client.contract.formats import Format
+from worker_client.contract.recipe import IGNORED_LABEL
+from worker_client.data.errors import DataError
+from worker_client.data.shard import open_shard
+from worker_client.evaluation.windows import batches, windows
+from worker_client.models.load import load_base, load_codec
+from worker_client.models.progress import Progress, silent
+from worker_client.models.store import ModelStore
+from worker_client.training.adapter import Adapter
+from worker_client.training.device import choose_device
+from worker_client.training.loss import count_targets, summed_loss
+
+BATCH_TOKENS = 1024
+
+
+@dataclass(frozen=True)
+class Score:
+    """``loss`` in nats per token; ``bytes`` are the UTF-8 bytes of the tokens predicted."""
+
+    loss: float
+    tokens: int
+    bytes: int
+
+    @property
+    def bits_per_byte(self) -> float:
+        return self.loss * self.tokens / log(2) / self.bytes
+
+    def to_json(self) -> dict:
+        return asdict(self) | {"bits_per_byte": self.bits_per_byte}
+
+
+class Evaluator:
+    """A loaded model that scores texts and shards, in float32 unless told otherwise::
+
+        evaluator = Evaluator(load_format("smollm2-135m-lora-r16"), ModelStore())
+        before = evaluator.score_texts(texts)
+        evaluator.use(Path("adapter.safetensors"))
+        after = evaluator.score_texts(texts)
+
+    Raises:
+        ModelMissing, ModelCorrupt, DeviceMissing: name the remedy.
+    """
+
+    def __init__(
+        self,
+        fmt: Format,
+        store: ModelStore,
+        *,
+        device: str = "auto",
+        threads: int | None = None,
+        dtype: str = "float32",
+    ) -> None:
+        self.format, self.codec = fmt, load_codec(fmt, store)
+        self.device = choose_device(device, dtype, threads)
+        self._adapter = Adapter(load_base(fmt, store, self.device.dtype), fmt, self.device.torch)
+        self._merged = False
+        self.use(None)
+
+    def use(self, adapter: Path | None) -> None:
+        """Put an adapter file in effect; None is the base model alone.
+
+        Merged into the weights where they are float32, so that it costs nothing per token.
+
+        Raises:
+            SnapshotRefused: not an adapter of this format.
+        """
+        model = self._adapter.model.base_model
+        if self._merged:
+            model.unmerge_adapter()
+        self._merged = adapter is not None and self.device.dtype is torch.float32
+        if adapter is None:
+            model.disable_adapter_layers()
+            return
+        self._adapter.load(adapter)
+        model.enable_adapter_layers()
+        if self._merged:
+            model.merge_adapter()
+
+    def score_texts(
+        self, texts: Iterable[str], *, context: int = 512, progress: Progress = silent
+    ) -> Score:
+        """Score documents; every token after a document's first is predicted once.
+
+        Raises:
+            DataError: no document has two tokens.
+        """
+        encoded = self.codec.encode_batch(list(texts))
+        pieces = chain.from_iterable(windows(ids, context) for ids in encoded)
+        return self._score(batches(pieces, BATCH_TOKENS), progress)
+
+    def score_shards(
+        self, paths: Iterable[Path], *, seq_len: int, mode: str = "cpt", progress: Progress = silent
+    ) -> Score:
+        """Score every row of shards, as training would see them.
+
+        Raises:
+            DataError: a shard is not what ``seq_len`` and ``mode`` say.
+        """
+        shards = [open_shard(path, self.format.base_model, seq_len, mode) for path in paths]
+        rows = max(1, BATCH_TOKENS // seq_len)
+        parts = (
+            shard.batch(range(start, min(start + rows, shard.rows)))
+            for shard in shards
+            for start in range(0, shard.rows, rows)
+        )
+        return self._score(((torch.from_numpy(i), torch.from_numpy(t)) for i, t in parts), progress)
+
+    @torch.inference_mode()
+    def _score(
+        self, pairs: Iterable[tuple[torch.Tensor, torch.Tensor]], progress: Progress
+    ) -> Score:
+        nats, tokens, size = 0.0, 0, 0
+        for input_ids, labels in pairs:
+            place = self.device.torch
+            nats += float(summed_loss(self._adapter.model, input_ids.to(place), labels.to(place)))
+            targets = labels[:, 1:]
+            tokens += count_targets(labels)
+            size += int(self.codec.byte_lengths[targets[targets != IGNORED_LABEL].cpu()].sum())
+            progress("evaluate", tokens, None, "token")
+        if size == 0:
+            raise DataError("there is nothing to score: the text has no second token")
+        return Score(nats / tokens, tokens, size)
