@@ -37,8 +37,7 @@ def write_shard(path: Path, fmt: Format, rows: int, seq_len: int, seed: int = 0)
 
 
 def make_run(folder: Path, slug: str = "tiny", *, start: bool = True, **fields) -> Run:
-    """A run of the tiny format that serves two shards, open at round 1."""
-    fmt = load_format(TINY)
+    """A run, of the tiny format unless told otherwise, that serves its shards; open at round 1."""
     values = {
         "slug": slug,
         "name": slug,
@@ -51,6 +50,7 @@ def make_run(folder: Path, slug: str = "tiny", *, start: bool = True, **fields) 
         "shards": 2,
         "chunk_bytes": 64 * 1024,
     } | fields
+    fmt = load_format(values["format"])
     values.setdefault("units_per_round", values["shards"])
     values.setdefault("target_results", values["units_per_round"])
     snapshot = write_weights(folder / f"{slug}-1.safetensors", fmt, vector(1, fmt))
