@@ -52,8 +52,9 @@ class CoordinatorState:
         self._base_url = base_url
 
     def __enter__(self) -> "CoordinatorState":
-        for folder in (self.files, self.results):
-            folder.mkdir(parents=True, exist_ok=True)
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (self.folder, self.files, self.results):
+            folder.mkdir(mode=0o700, exist_ok=True)  # the lease key is nobody else's business
         self._lock.acquire()
         (self.folder / "address.txt").write_text(self._base_url + "\n", encoding="utf-8")
         return self
