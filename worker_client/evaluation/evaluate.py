@@ -62,7 +62,7 @@ class Evaluator:
     ) -> None:
         self.format, self.codec = fmt, load_codec(fmt, store)
         self.device = choose_device(device, dtype, threads)
-        self._adapter = Adapter(load_base(fmt, store, self.device.dtype), fmt, self.device.torch)
+        self._adapter = Adapter(load_base(fmt, store, self.device.dtype), fmt, self.device.place)
         self._merged = False
         self.use(None)
 
@@ -121,7 +121,7 @@ class Evaluator:
     ) -> Score:
         nats, tokens, size = 0.0, 0, 0
         for input_ids, labels in pairs:
-            place = self.device.torch
+            place = self.device.place
             nats += float(summed_loss(self._adapter.model, input_ids.to(place), labels.to(place)))
             targets = labels[:, 1:]
             tokens += count_targets(labels)

@@ -66,9 +66,11 @@ def write_weights(
 
 def weight_name(name: str) -> str:
     """``blk.3.attn_q.weight`` as the model's own code calls it."""
-    block, part = re.fullmatch(r"(?:blk\.(\d+)\.)?(\w+)\.weight", name).groups()
-    prefix = f"model.layers.{block}." if block else ""
-    return f"{prefix}{NAMES[part]}.weight"
+    found = re.fullmatch(r"(?:blk\.(\d+)\.)?(\w+)\.weight", name)
+    if found is None or found[2] not in NAMES:
+        raise ValueError(f"{name} is no tensor of a Llama-shaped model")
+    prefix = f"model.layers.{found[1]}." if found[1] else ""
+    return f"{prefix}{NAMES[found[2]]}.weight"
 
 
 def _unpermuted(name: str, values: np.ndarray, config: dict) -> np.ndarray:

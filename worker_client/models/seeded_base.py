@@ -77,6 +77,7 @@ def tokenizer_json() -> str:
     ]  # fmt: skip
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False,
              "use_regex": False}  # fmt: skip
+    bpe: dict[str, object]
     bpe = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
            "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
            "ignore_merges": False, "vocab": vocabulary, "merges": []}  # fmt: skip

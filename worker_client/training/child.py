@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from pydantic import ValidationError
 
@@ -33,6 +33,10 @@ from worker_client.training.messages import (
 )
 from worker_client.training.messages import Abandoned as AbandonedEvent
 
+if TYPE_CHECKING:
+    from worker_client.training.adapter import Adapter
+    from worker_client.training.device import Device
+
 
 class Child:
     """One loaded model and the task in hand.
@@ -44,7 +48,7 @@ class Child:
         self._commands, self._events = commands, events
         self._waiting: queue.SimpleQueue[Load | Train | Stop] = queue.SimpleQueue()
         self._drop = threading.Event()
-        self._loaded: tuple | None = None
+        self._loaded: tuple[Adapter, Device] | None = None
 
     def serve(self) -> None:
         """Answer commands until ``stop``; the process dies when its input ends."""
@@ -52,8 +56,6 @@ class Child:
         while not isinstance(command := self._waiting.get(), Stop):
             try:
                 self._answer(command)
-            except Abandoned:
-                self._tell(AbandonedEvent(lease_id=command.lease_id))
             except Exception as error:
                 self._tell(_failure(error))
 
@@ -88,7 +90,7 @@ class Child:
         started, self._loaded = time.monotonic(), None
         fmt, store = load_format(command.format), ModelStore(command.models_dir)
         device = choose_device(command.device, command.dtype, command.threads)
-        self._loaded = Adapter(load_base(fmt, store, device.dtype), fmt, device.torch), device
+        self._loaded = Adapter(load_base(fmt, store, device.dtype), fmt, device.place), device
         self._tell(
             Ready(
                 format=fmt.id,
@@ -104,8 +106,11 @@ class Child:
 
         if self._loaded is None:
             raise TrainingError("no model is loaded: send load before train")
-        self._check_dropped()
-        self._tell(train_task(*self._loaded, command, self._on_step))
+        try:
+            self._check_dropped()
+            self._tell(train_task(*self._loaded, command, self._on_step))
+        except Abandoned:
+            self._tell(AbandonedEvent(lease_id=command.lease_id))
 
     def _on_step(self, step: Step) -> None:
         self._tell(step)

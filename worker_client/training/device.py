@@ -11,15 +11,15 @@ from worker_client.training.errors import DeviceMissing
 class Device:
     """``dtype`` is the frozen base's; adapters and optimiser state are always float32."""
 
-    torch: torch.device
+    place: torch.device
     dtype: torch.dtype
     threads: int
 
     @property
     def label(self) -> str:
         """For people and for the result's metadata."""
-        if self.torch.type == "cuda":
-            return torch.cuda.get_device_name(self.torch)
+        if self.place.type == "cuda":
+            return torch.cuda.get_device_name(self.place)
         return f"cpu, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
     @property

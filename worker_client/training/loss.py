@@ -6,10 +6,15 @@ The head is frozen, so the gradient of its input is all that is needed, and both
 piece by piece in one pass.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import torch
 from torch.nn import functional
 
 from worker_client.contract.recipe import IGNORED_LABEL
+
+if TYPE_CHECKING:
+    from peft import PeftModel
 
 PIECE_LOGITS = 16 * 2**20  # 64 MiB of float32: large enough for full-speed products
 
@@ -19,7 +24,7 @@ class SummedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: torch.autograd.function.FunctionCtx,
+        ctx: Any,
         hidden: torch.Tensor,
         head: torch.Tensor,
         targets: torch.Tensor,
@@ -40,9 +45,7 @@ class SummedCrossEntropy(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(
-        ctx: torch.autograd.function.FunctionCtx, outer: torch.Tensor
-    ) -> tuple[torch.Tensor, None, None]:
+    def backward(ctx: Any, outer: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
         return gradient * outer.to(gradient.dtype), None, None
 
@@ -52,9 +55,7 @@ def count_targets(labels: torch.Tensor) -> int:
     return int((labels[:, 1:] != IGNORED_LABEL).sum())
 
 
-def summed_loss(
-    model: torch.nn.Module, input_ids: torch.Tensor, labels: torch.Tensor
-) -> torch.Tensor:
+def summed_loss(model: "PeftModel", input_ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Nats, summed over the targets of ``labels [rows, seq]`` (int64, -100: no loss).
 
     Needs no attention mask: attention is causal and padding lies to the right, so that no

@@ -45,6 +45,8 @@ class TrainingProcess:
             text=True,
             encoding="utf-8",
         )
+        assert self._process.stdin and self._process.stdout  # pipes, as asked
+        self._commands, self._lines = self._process.stdin, self._process.stdout
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True, name="training-events").start()
 
@@ -59,8 +61,8 @@ class TrainingProcess:
     def send(self, command: Load | Train | Abandon | Stop) -> None:
         """Hand over a command; to a dead child it is lost (an event tells of the death)."""
         try:
-            self._process.stdin.write(command.to_line())
-            self._process.stdin.flush()
+            self._commands.write(command.to_line())
+            self._commands.flush()
         except (BrokenPipeError, ValueError):
             return
 
@@ -96,7 +98,7 @@ class TrainingProcess:
         self.stop()
 
     def _read(self) -> None:
-        for line in self._process.stdout:
+        for line in self._lines:
             self._events.put(self._parse(line))
         status = self._process.wait()
         if status != 0:
@@ -111,7 +113,7 @@ class TrainingProcess:
 
     def _close_pipes(self) -> None:
         try:
-            self._process.stdin.close()
+            self._commands.close()
         except BrokenPipeError:
             pass
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.utils import clip_grad_norm_
@@ -20,6 +21,9 @@ from worker_client.training.loss import count_targets, summed_loss
 from worker_client.training.messages import Done, Step, Train
 from worker_client.training.rows import row_stream
 from worker_client.version import VERSION
+
+if TYPE_CHECKING:
+    from peft import PeftModel
 
 # Beyond this a CPU gains nothing from wider products, and activations cost megabytes a token.
 CPU_MICRO_TOKENS = 512
@@ -37,7 +41,7 @@ class MicroBatches:
     device: torch.device
 
     def accumulate(
-        self, model: torch.nn.Module, input_ids: torch.Tensor, labels: torch.Tensor
+        self, model: "PeftModel", input_ids: torch.Tensor, labels: torch.Tensor
     ) -> float:
         """Leave the gradients in the parameters; return the mean loss in nats per token.
 
@@ -51,9 +55,7 @@ class MicroBatches:
                 self._halve(error)
                 model.zero_grad(set_to_none=True)
 
-    def _attempt(
-        self, model: torch.nn.Module, input_ids: torch.Tensor, labels: torch.Tensor
-    ) -> float:
+    def _attempt(self, model: "PeftModel", input_ids: torch.Tensor, labels: torch.Tensor) -> float:
         count, total = max(1, count_targets(labels)), 0.0
         for rows in torch.arange(len(input_ids)).split(self.size):
             part = summed_loss(model, input_ids[rows], labels[rows]) / count
@@ -109,10 +111,10 @@ def train_task(
     )
     schedule = Schedule(task.lr, task.rounds, task.inner_steps)
     rows = row_stream(task.seed, task.round, task.shard, shard.rows)
-    micro, tally = MicroBatches(_first_size(task, device), device.torch), Tally()
+    micro, tally = MicroBatches(_first_size(task, device), device.place), Tally()
     for step in range(task.inner_steps):
         batch = shard.batch(list(islice(rows, task.batch_size)))
-        input_ids, labels = (torch.from_numpy(part).to(device.torch) for part in batch)
+        input_ids, labels = (torch.from_numpy(part).to(device.place) for part in batch)
         optimiser.param_groups[0]["lr"] = schedule.at(task.round, step)
         optimiser.zero_grad(set_to_none=True)
         loss = micro.accumulate(adapter.model, input_ids, labels)
@@ -124,7 +126,7 @@ def train_task(
 
 
 def _first_size(task: Train, device: Device) -> int:
-    if device.torch.type == "cpu":
+    if device.place.type == "cpu":
         return min(task.batch_size, max(1, CPU_MICRO_TOKENS // task.seq_len))
     return task.batch_size
 
