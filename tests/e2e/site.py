@@ -141,6 +141,11 @@ class Site:
                 program.kill()
 
     @property
+    def environment(self) -> dict[str, str]:
+        """What this site's programs run in."""
+        return dict(self._environment)
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
