@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,7 +115,8 @@ def _post(request: HttpRequest, run: Run, lease: Lease) -> HttpResponseBase:
         return _verdict(known)
     demand_space(length)
     extend_lease(run, lease)
-    path = Path(settings.UPLOAD_ROOT) / f"{lease.token}.{digest[:16]}.whole.part"
+    # A name of its own: a client that lost patience may send the same bytes a second time.
+    path = Path(settings.UPLOAD_ROOT) / f"{lease.token}.{secrets.token_hex(8)}.whole.part"
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         write_body(request, path, length, digest)

@@ -58,9 +58,14 @@ def receive_result(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
     try:
         result = _check_and_take(run, lease, file, sha256)
     except Refused as refused:
-        if refused.refusal in LASTING:
-            _store_refusal(lease, sha256, file.stat().st_size, refused)
-        raise
+        if refused.refusal not in LASTING:
+            raise
+        _store_refusal(lease, sha256, file.stat().st_size, refused)
+        # The same bytes may have been taken while these were checked: then that is the verdict.
+        accepted = stored_verdict(lease, sha256)
+        if accepted is None:
+            raise
+        result = accepted
     close_if_ready(lease.unit.round_id)
     return result
 
@@ -98,7 +103,7 @@ def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
 def _take(run: Run, lease: Lease, result: Result) -> Result:
     """Flip unit and lease under the round's lock, if round and unit still stand."""
     round_ = Round.objects.select_for_update().get(pk=lease.unit.round_id)
-    twin = Result.objects.filter(lease=lease, sha256=result.sha256).first()
+    twin = stored_verdict(lease, result.sha256)
     if twin:
         return twin
     lease.refresh_from_db(fields=["state"])

@@ -2,6 +2,7 @@
 
 import secrets
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from django.test import Client
@@ -38,7 +39,7 @@ def write_shard(path: Path, fmt: Format, rows: int, seq_len: int, seed: int = 0)
 
 def make_run(folder: Path, slug: str = "tiny", *, start: bool = True, **fields) -> Run:
     """A run, of the tiny format unless told otherwise, that serves its shards; open at round 1."""
-    values = {
+    values: dict[str, Any] = {
         "slug": slug,
         "name": slug,
         "format": TINY,
