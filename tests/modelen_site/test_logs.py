@@ -1,0 +1,47 @@
+import json
+import logging
+import sys
+
+import pytest
+
+from modelen_site.logs import JsonFormatter, Redact
+
+
+def record(message: str, *values: object) -> logging.LogRecord:
+    return logging.LogRecord("modelen", logging.INFO, __file__, 1, message, values, None)
+
+
+@pytest.mark.parametrize(
+    ("message", "values"),
+    [
+        ("key mdl_abcSECRET123", ()),
+        ("header Authorization: Bearer SECRET.x-y", ()),
+        ('body {"anahtar": "SECRET+/="}', ()),
+        ("X-Modelen-Anahtar: SECRET", ()),
+        ("headers %s", ({"X-Modelen-Anahtar": "SECRET"},)),
+    ],
+)
+def test_no_secret_reaches_a_log(message: str, values: tuple[object, ...]) -> None:
+    line = record(message, *values)
+    assert Redact().filter(line)
+    assert "SECRET" not in line.getMessage()
+    assert "[redacted]" in line.getMessage()
+
+
+def test_other_lines_stay_as_they_are() -> None:
+    line = record("round %d of %s published, 100%% done", 3, "demo")
+    Redact().filter(line)
+    assert line.getMessage() == "round 3 of demo published, 100% done"
+
+
+def test_json_lines_hold_the_exception_without_its_secrets() -> None:
+    line = record("failed")
+    try:
+        raise ValueError("Bearer SECRET")
+    except ValueError:
+        line.exc_info = sys.exc_info()
+    parsed = json.loads(JsonFormatter().format(line))
+    assert parsed["level"] == "INFO"
+    assert parsed["time"].endswith("+00:00")
+    assert "ValueError" in parsed["exception"]
+    assert "SECRET" not in parsed["exception"]
