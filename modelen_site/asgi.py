@@ -1,19 +1,16 @@
 """Pages over HTTP and live status over websockets."""
 
 import os
-from importlib.util import find_spec
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "modelen_site.settings")
+# Loads the applications, which the next import needs.
 _http = get_asgi_application()
 
-if find_spec("coordination") and find_spec("coordination.live.routing"):
-    from coordination.live.routing import websocket_urlpatterns
-else:
-    websocket_urlpatterns = []
+from coordination.live.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {

@@ -1,7 +1,5 @@
 """Every address of the site."""
 
-from importlib.util import find_spec
-
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -10,11 +8,10 @@ from modelen_site import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
+    path("c/", include("coordination.urls")),
     path("admin/", admin.site.urls),
     path("i18n/", include("django.conf.urls.i18n")),
     path("api/v1/", include("apiv1.urls")),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
 ]
-if find_spec("coordination") and find_spec("coordination.urls"):
-    urlpatterns.append(path("c/", include("coordination.urls")))
