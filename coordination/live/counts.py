@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from coordination.clock import now
 from coordination.models import Lease, Result, Round, Run, Unit, Worker
@@ -38,5 +38,5 @@ def result_counts(run: Run) -> ResultCounts:
     )
 
 
-def _by_state(rows) -> dict[str, int]:
+def _by_state(rows: QuerySet) -> dict[str, int]:
     return dict(rows.order_by().values_list("state").annotate(Count("pk")))

@@ -1,7 +1,8 @@
 """The runs as a list: a few facts of each, in one query."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
@@ -41,7 +42,8 @@ def annotated_runs() -> QuerySet[Run]:
     ).order_by(F("is_open").desc(), "-created_at", "-pk")
 
 
-def cards(runs: QuerySet[Run]) -> Iterator[RunCard]:
+def cards(runs: Iterable[Any]) -> Iterator[RunCard]:
+    """A card for each of (some of) ``annotated_runs()``."""
     for run in runs:
         workers = run.worker_count or 0
         phase = phase_of(run.state, run.round_state, workers)

@@ -56,7 +56,7 @@ def page_snapshot(run: Run, before: int | None = None) -> dict:
     return {
         "version": run.version,
         "now": now().isoformat(timespec="milliseconds"),
-        "phase": phase_of(run.state, current and current.state, seen.workers),
+        "phase": phase_of(run.state, current.state if current else None, seen.workers),
         "pause_reason": run.pause_reason,
         "round": seen.round,
         "rounds": run.rounds,
@@ -160,8 +160,10 @@ def _loss_points(run: Run) -> list[tuple[int, float]]:
 
 
 def _newest_snapshot(run: Run) -> dict | None:
-    newest = Snapshot.objects.filter(run=run).order_by("-number")
-    return newest.values("number", "sha256", "size").first()
+    newest = Snapshot.objects.filter(run=run).order_by("-number").first()
+    if newest is None:
+        return None
+    return {"number": newest.number, "sha256": newest.sha256, "size": newest.size}
 
 
 def _percent(part: int, whole: int) -> str:

@@ -6,6 +6,7 @@ where it came from, so that both draw the same from one description. A tag whose
 """
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -72,7 +73,7 @@ def as_moment(value: str) -> str:
     return f"{date_format(datetime.fromisoformat(value), 'j M H:i')} UTC"
 
 
-FORMATS = {
+FORMATS: dict[str, Callable[[Any], str]] = {
     "moment": as_moment,
     "integer": as_integer,
     "loss": as_loss,

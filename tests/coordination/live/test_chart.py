@@ -6,15 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordination.live.chart import MAX_POINTS, loss_chart, nice_step
+from coordination.live import chart as geometry
+from coordination.live.chart import MAX_POINTS, nice_step
 
 
 def _percents(values: list[str]) -> list[float]:
     return [float(value.removesuffix("%")) for value in values]
 
 
+def loss_chart(points: list[tuple[int, float]]) -> dict:
+    chart = geometry.loss_chart(points)
+    assert chart is not None
+    return chart
+
+
 def test_no_point_no_chart():
-    assert loss_chart([]) is None
+    assert geometry.loss_chart([]) is None
 
 
 def test_one_point_stands_in_the_middle():

@@ -63,7 +63,7 @@ async def test_when_the_last_watcher_leaves_polling_stops(run):
     async with watching(run.slug) as socket:
         await socket.receive_json_from(timeout=30)
         task = poller._task
-        assert not task.done()
+        assert task is not None and not task.done()
     await asyncio.wait_for(task, timeout=30)
     assert not poller._watchers
 

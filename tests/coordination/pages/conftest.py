@@ -1,16 +1,14 @@
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.utils.translation import trans_real
 
 from tests.modelen_site.processes import REPO
 
 
 @pytest.fixture
-def compiled_turkish(tmp_path: Path, settings) -> Iterator[None]:
+def compiled_turkish(tmp_path: Path, settings) -> None:
     """The committed catalogue, compiled for this test and forgotten after it."""
     folder = tmp_path / "locale" / "tr" / "LC_MESSAGES"
     folder.mkdir(parents=True)
@@ -18,6 +16,3 @@ def compiled_turkish(tmp_path: Path, settings) -> Iterator[None]:
     shutil.copy(source, folder)
     subprocess.run(["msgfmt", "-o", folder / "django.mo", folder / "django.po"], check=True)
     settings.LOCALE_PATHS = [tmp_path / "locale"]
-    trans_real._translations.clear()
-    yield
-    trans_real._translations.clear()

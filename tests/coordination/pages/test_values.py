@@ -42,7 +42,12 @@ def _draw(template: str, **context: object) -> str:
     return Template("{% load live %}" + template).render(Context(context))
 
 
-SNAPSHOT = {"phase": "paused", "units": {"done": 3, "width": "30%"}, "chart": None, "leases": []}
+SNAPSHOT: dict = {
+    "phase": "paused",
+    "units": {"done": 3, "width": "30%"},
+    "chart": None,
+    "leases": [],
+}
 
 
 def test_bind_writes_the_value_and_where_it_came_from():
