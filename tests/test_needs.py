@@ -21,7 +21,9 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
 
 
 def run(inner: pytest.Pytester) -> pytest.RunResult:
-    return inner.runpytest_inprocess("-p", "no:django", "-p", "no:asyncio", "-p", "no:xdist", "-p", "no:cacheprovider")
+    return inner.runpytest_inprocess(
+        "-p", "no:django", "-p", "no:asyncio", "-p", "no:xdist", "-p", "no:cacheprovider"
+    )
 
 
 def test_a_missing_need_is_not_run_and_says_what_to_install(inner: pytest.Pytester) -> None:
