@@ -84,7 +84,7 @@ def task_of(run: Run, grant: Grant) -> Task:
         lease_seconds=max(5, int((lease.expires_at - now()).total_seconds())),
         deadline=lease.expires_at,
         snapshot=_file(run, f"/adaptor?tur={round_.number}", snapshot.sha256, snapshot.size),
-        data=shard and _file(run, f"/veri?parca={shard.index}", shard.sha256, shard.size),
+        data=_file(run, f"/veri?parca={shard.index}", shard.sha256, shard.size) if shard else None,
     )
 
 

@@ -76,7 +76,7 @@ def test_every_wire_name_is_in_the_protocol(message: type[BaseModel]) -> None:
 
 
 @pytest.mark.parametrize("values", WIRE_ENUMS, ids=lambda kind: kind.__name__)
-def test_every_wire_value_is_in_the_protocol(values: type) -> None:
+def test_every_wire_value_is_in_the_protocol(values: type[Enum]) -> None:
     assert {member.value for member in values} - code_words("protocol-v1.md") == set()
 
 

@@ -4,6 +4,7 @@ import json
 import tempfile
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
@@ -106,7 +107,7 @@ class Command(BaseCommand):
         for option, field, text in TEXTS:
             parser.add_argument(option, dest=field, help=text)
 
-    def handle(self, *args: object, **options) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         run = run_from_options(options)
         shards = shard_files(options["data"], run) if options["data"] else []
         with tempfile.TemporaryDirectory() as folder:

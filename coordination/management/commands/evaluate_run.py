@@ -3,6 +3,7 @@
 import json
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import Any
 
 from coordination.child import run_worker_client
 from coordination.management.commands._run import RunCommand, find_run, snapshot_path
@@ -17,7 +18,7 @@ class Command(RunCommand):
         parser.add_argument("--tur", type=int, help="snapshot number (default: the newest)")
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, **options) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         run = find_run(options["slug"])
         adapter = snapshot_path(run, options["tur"])
         texts = [str(path) for path in options["text"]]

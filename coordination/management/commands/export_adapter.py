@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import Any
 
 from coordination.child import run_worker_client
 from coordination.management.commands._run import RunCommand, find_run, snapshot_path
@@ -15,7 +16,7 @@ class Command(RunCommand):
         parser.add_argument("--out", type=Path, required=True, help="folder to write")
         parser.add_argument("--tur", type=int, help="snapshot number (default: the newest)")
 
-    def handle(self, *args: object, **options) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         run = find_run(options["slug"])
         adapter = snapshot_path(run, options["tur"])
         out = str(options["out"])

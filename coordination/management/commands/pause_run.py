@@ -1,6 +1,7 @@
 """Pause a run: no new leases, no merging; work under way may still be delivered."""
 
 from argparse import ArgumentParser
+from typing import Any
 
 from django.core.management.base import CommandError
 
@@ -15,7 +16,7 @@ class Command(RunCommand):
         super().add_arguments(parser)
         parser.add_argument("--reason", default="paused by its operator", help="shown to people")
 
-    def handle(self, *args: object, **options) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         run = find_run(options["slug"])
         if not pause_run(run, options["reason"]):
             raise CommandError(f"{run.slug} is {run.get_state_display()}; only an open run pauses")

@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser
+from typing import Any
 
 from coordination.live.snapshot import status
 from coordination.management.commands._run import RunCommand, find_run
@@ -15,7 +16,7 @@ class Command(RunCommand):
         super().add_arguments(parser)
         parser.add_argument("--json", action="store_true", help="as the protocol's JSON")
 
-    def handle(self, *args: object, **options) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         run = find_run(options["slug"])
         found = status(run)
         if options["json"]:

@@ -3,6 +3,7 @@
 import json
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import BaseCommand
 
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--source", default="", help="where the text is from")
         parser.add_argument("--licence", default="", help="the text's licence")
 
-    def handle(self, *args: object, **options) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         report = run_worker_client(
             "shard",
             options["format"],
