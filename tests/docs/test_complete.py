@@ -1,6 +1,7 @@
 """What the code offers is documented, and what is documented exists."""
 
 import re
+from enum import Enum
 from functools import cache
 
 import pytest
