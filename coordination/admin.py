@@ -4,6 +4,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from coordination.leases.requeue import requeue_unit
 from coordination.models import (
@@ -84,12 +85,14 @@ class RunAdmin(admin.ModelAdmin):
     @admin.action(description=_("Pause the selected runs"), permissions=["change"])
     def pause(self, request: HttpRequest, runs: QuerySet[Run]) -> None:
         done = sum(pause_run(run, f"paused by {request.user}") for run in runs)
-        self.message_user(request, _("%(count)d runs paused.") % {"count": done})
+        text = ngettext("%(count)d run paused.", "%(count)d runs paused.", done)
+        self.message_user(request, text % {"count": done})
 
     @admin.action(description=_("Resume the selected runs"), permissions=["change"])
     def resume(self, request: HttpRequest, runs: QuerySet[Run]) -> None:
         done = sum(resume_run(run) for run in runs)
-        self.message_user(request, _("%(count)d runs resumed.") % {"count": done})
+        text = ngettext("%(count)d run resumed.", "%(count)d runs resumed.", done)
+        self.message_user(request, text % {"count": done})
 
 
 @admin.register(Round)
