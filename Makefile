@@ -49,7 +49,7 @@ install-dev: install $(VENV)/installed-dev ## Install what tests and checks need
 messages: $(VENV)/messages ## Compile the translations
 
 demo: install ## Train a real model on this machine: server, two volunteers, three rounds
-	$(BIN)/python manage.py demo --port $(PORT)
+	$(BIN)/python -m modelen_site.demo --port $(PORT)
 
 run: install ## Serve on http://127.0.0.1:8000 (PORT=)
 	$(BIN)/python manage.py serve --port $(PORT)

@@ -12,7 +12,6 @@ from types import FrameType
 
 from modelen_site.demo import places
 from modelen_site.demo.plan import PLANS, DemoFailed, Plan
-from modelen_site.demo.screen import Screen
 
 STARTED = time.monotonic()
 INTERRUPTED = 130
@@ -39,6 +38,7 @@ def run(plan: Plan, port: int) -> int:
     import django
 
     django.setup()
+    from modelen_site.demo.screen import Screen
     from modelen_site.demo.story import tell
 
     try:

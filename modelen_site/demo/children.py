@@ -77,7 +77,6 @@ class Children:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Workers first, the server they talk to last."""
         for child in reversed(self._running):
             child.process.terminate()
         deadline = time.monotonic() + STOP_S

@@ -53,6 +53,7 @@ def set_environment(places: Places) -> None:
     os.environ["MODELEN_MODELS_DIR"] = str(places.models)
     # Nothing but the two wheels is fetched, and from nowhere else.
     os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 

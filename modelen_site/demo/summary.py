@@ -69,7 +69,7 @@ class Summary:
             ("Rounds outside training", f"{outside} (target: at most 15 %)"),
             ("Whole demo", f"{self.wall_s:.1f} s on {self.device}"),
             ("Text", self.text),
-            ("Last snapshot", self.snapshots[-1]),
+            ("Last snapshot", self.snapshots[-1][:16]),
         ]
 
 

@@ -9,7 +9,7 @@ from rich.progress import TaskID
 
 from modelen_site.demo.children import Child, Children, Lines
 from modelen_site.demo.places import Places
-from modelen_site.demo.plan import Plan
+from modelen_site.demo.plan import DemoFailed, Plan
 from modelen_site.demo.screen import Screen
 
 POLL_S = 0.2
@@ -83,8 +83,11 @@ class Told:
             case "trained":
                 change = f"loss {event['loss_first']:.3f} -> {event['loss_last']:.3f}"
                 self._say(name, f"round {event['round']}: {change} in {event['train_s']:.1f} s")
-            case "error" | "restarted":
-                self._say(name, event.get("message") or event["reason"])
+            case "error":
+                # A volunteer would try again; a demo in which something goes wrong is over.
+                raise DemoFailed(f"{name}: {event['message']}")
+            case "restarted":
+                self._say(name, event["reason"])
             case "finished":
                 self._ends.append(event)
 
