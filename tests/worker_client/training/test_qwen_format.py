@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 from tests.worker_client.materials import task_command, write_shard
 from worker_client.contract.formats import load_format
 from worker_client.training.adapter import Adapter
-from worker_client.training.device import Device
+from worker_client.training.device import Device, choose_device
 from worker_client.training.files import read_adapter
 from worker_client.training.task import train_task
 
@@ -16,20 +16,25 @@ QWEN = load_format("qwen3-0.6b-lora-r16")
 
 
 @pytest.fixture(scope="module")
-def adapter() -> Adapter:
+def device() -> Device:
+    return choose_device("cpu")  # bfloat16 where this CPU multiplies it: else it takes minutes
+
+
+@pytest.fixture(scope="module")
+def adapter(device: Device) -> Adapter:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     config = AutoConfig.for_model(**QWEN.base_model.config)
     with torch.device("meta"):
-        base = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+        base = AutoModelForCausalLM.from_config(config, dtype=device.dtype)
     base = base.to_empty(device="cpu").requires_grad_(False).eval()
     # One drawn block, repeated: 600 million normal deviates would take longer than the step.
-    noise = (torch.randn(1 << 16) * 0.02).bfloat16()
+    noise = (torch.randn(1 << 16) * 0.02).to(device.dtype)
     with torch.no_grad():
         for parameter in base.parameters():
             parameter.copy_(_filled(parameter, noise))
     base.model.rotary_emb = type(base.model.rotary_emb)(config=base.config)
-    return Adapter(base, QWEN, torch.device("cpu"))
+    return Adapter(base, QWEN, device.place)
 
 
 def _filled(parameter: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
@@ -46,15 +51,14 @@ def test_geometry_and_file_size(tmp_path):
     assert (tmp_path / "a.safetensors").stat().st_size == 40_422_136
 
 
-def test_one_step_on_a_bfloat16_base(adapter, tmp_path):
+def test_one_step(adapter, device, tmp_path):
     ids = np.random.default_rng(0).integers(0, 151_936, (2, 32), dtype=np.int32)
     write_shard(tmp_path / "data.safetensors", ids, fmt=QWEN)
     command = task_command(tmp_path, QWEN, batch_size=1, seq_len=32, inner_steps=1)
-    device = Device(torch.device("cpu"), torch.bfloat16, torch.get_num_threads())
     done = train_task(adapter, device, command, lambda step: None)
     trained = read_adapter(tmp_path / "out.safetensors", QWEN)
     moved = [np.abs(v).max() for name, v in trained.items() if ".lora_B." in name]
     assert min(moved) > 0  # every B left zero: gradients reach all 196 modules
     assert max(moved) <= 1.01e-3
-    assert done.dtype == "bfloat16"
+    assert done.dtype == device.dtype_name
     assert 11.0 < done.loss_first < 14.0  # ln(151,936) = 11.9
