@@ -1,0 +1,239 @@
+"""Memory of the server while workers download and upload Qwen-format files all at once.
+
+    python -m benchmarks.server_memory [--workers 8] [--slow-bytes-per-s 1000000]
+
+The server is ``manage.py serve``: Daphne with Celery's thread. The workers are processes that
+lease, download and upload with the worker's own client code and do not train: their result is the
+snapshot moved a little. One of them has a slow line. Memory is sampled twenty times a second.
+"""
+
+import argparse
+import hashlib
+import multiprocessing
+import secrets
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import numpy as np
+import psutil
+import requests
+
+from benchmarks.table import Bar, judge, print_table
+from benchmarks.throttle import throttled
+from tests.e2e.site import Site
+from worker_client.client.coordinator import ask
+from worker_client.client.download import Download
+from worker_client.client.link import Link
+from worker_client.client.patience import Backoff, BackoffRecord, Patience
+from worker_client.client.upload import Parcel, Upload
+from worker_client.contract.formats import load_format
+from worker_client.contract.tensors import build_header
+from worker_client.contract.wire import LeaseRequest, Task
+
+FORMAT = load_format("qwen3-0.6b-lora-r16")
+SLUG = "qwen"
+LIMIT_MIB = 64
+MIB = 2**20
+SAMPLE_S = 0.05
+SETTLE_S = 3.0
+
+
+# --- one worker ------------------------------------------------------------------------------
+
+
+class Memory:
+    """A back-off's record without a disk."""
+
+    def __init__(self) -> None:
+        self._record = BackoffRecord()
+
+    def load_backoff(self) -> BackoffRecord:
+        return self._record
+
+    def save_backoff(self, record: BackoffRecord) -> None:
+        self._record = record
+
+
+def silent(done: int, total: int) -> None:
+    """Nobody watches the transfer."""
+
+
+def write_result(snapshot: Path, out: Path, seed: int) -> Path:
+    """A result: the snapshot's weights moved a little, as training would."""
+    header = build_header([(s.name, "F32", s.shape) for s in FORMAT.tensors], {"format": "pt"})
+    with snapshot.open("rb") as file:
+        file.seek(snapshot.stat().st_size - FORMAT.data_bytes)
+        weights = np.frombuffer(file.read(), "<f4")
+    noise = np.random.default_rng(seed).standard_normal(weights.size, np.float32)
+    out.write_bytes(header + (weights + np.float32(1e-4) * noise).tobytes())
+    return out
+
+
+class Volunteer:
+    """Leases, downloads and delivers one task over the worker's own client code."""
+
+    def __init__(self, base_url: str, number: int, folder: Path) -> None:
+        self.link = Link(base_url)
+        self.patience = Patience(Backoff(Memory()), threading.Event())
+        self.name, self.number, self.folder = f"worker-{number}", number, folder
+
+    def lease(self) -> Task:
+        request = LeaseRequest(worker=self.name, request_id=secrets.token_hex(16))
+        task = self.patience.call(lambda: ask(self.link, request))
+        assert isinstance(task, Task), f"no work for {self.name}"
+        return task
+
+    def download(self, task: Task) -> Path:
+        return Download(self.link, self.patience, self.folder, silent).fetch(task.snapshot)
+
+    def deliver(self, task: Task, file: Path) -> None:
+        with file.open("rb") as opened:
+            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+        parcel = Parcel(task.lease_id, task.lease_key, file, sha256, file.stat().st_size)
+        Upload(self.link, self.patience, silent).deliver(parcel)
+
+
+def work(base_url: str, number: int, folder: Path, together: Barrier) -> None:
+    """One worker process: downloads together with all others, and uploads as soon as it can.
+
+    Nobody waits for the slow one between the two.
+    """
+    folder.mkdir()
+    volunteer = Volunteer(base_url, number, folder)
+    task = volunteer.lease()
+    together.wait()
+    snapshot = volunteer.download(task)
+    volunteer.deliver(task, write_result(snapshot, folder / "result", number))
+
+
+# --- the server's memory -----------------------------------------------------------------------
+
+
+@dataclass
+class Samples:
+    """Resident and anonymous bytes of a process, taken until ``stop``."""
+
+    process: psutil.Process
+    resident: list[int] = field(default_factory=list)
+    anonymous: list[int] = field(default_factory=list)
+    _over: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+
+    def _sample(self) -> None:
+        while not self._over.wait(SAMPLE_S):
+            self.take()
+
+    def take(self) -> None:
+        memory = self.process.memory_info()
+        self.resident.append(memory.rss)
+        self.anonymous.append(memory.rss - memory.shared)
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def sampled_while_idle(process: psutil.Process) -> Samples:
+    samples = Samples(process)
+    samples.start()
+    time.sleep(SETTLE_S)
+    samples.stop()
+    return samples
+
+
+def warm_up(site: Site) -> None:
+    """What every site has served by the time its volunteers come: pages and small answers."""
+    for path in ("", "/bilgi", "/durum"):
+        for _ in range(5):
+            requests.get(site.base(SLUG) + path, timeout=60).raise_for_status()
+
+
+def transfer_all(site: Site, workers: int, slow_port: int) -> list[int]:
+    """Run all workers, the first over the slow line; their exit statuses."""
+    context = multiprocessing.get_context("spawn")
+    together = context.Barrier(workers)
+    ports = [slow_port, *[site.port] * (workers - 1)]
+    processes = [
+        context.Process(
+            target=work,
+            args=(f"http://127.0.0.1:{port}/c/{SLUG}", number, site.folder / str(number), together),
+        )
+        for number, port in enumerate(ports)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return [process.exitcode or 0 for process in processes]
+
+
+def wait_for_merge(site: Site) -> None:
+    while site.status(SLUG)["durum"] != "bitti":
+        time.sleep(SAMPLE_S)
+
+
+# --- report --------------------------------------------------------------------------------------
+
+
+def measure(site: Site, workers: int, slow: int) -> tuple[Samples, Samples, Samples]:
+    """Memory when idle, during all transfers, and during the merge that follows them."""
+    site.make_run(
+        SLUG,
+        format=FORMAT.id,
+        rounds=1,
+        shards=workers,
+        chunk_bytes=MIB,
+        max_leases_per_address=workers,
+        lease_seconds=600,
+    )
+    server = psutil.Process(site.start().process.pid)
+    warm_up(site)
+    idle, busy, merging = sampled_while_idle(server), Samples(server), Samples(server)
+    with throttled(site.port, slow) as slow_port:
+        busy.start()
+        exits = transfer_all(site, workers, slow_port)
+        busy.stop()
+    if any(exits):
+        sys.exit(f"a worker failed, so nothing was measured: exit statuses {exits}")
+    merging.start()
+    wait_for_merge(site)
+    merging.stop()
+    return idle, busy, merging
+
+
+def report(idle: Samples, busy: Samples, merging: Samples, workers: int) -> list[Bar]:
+    base_all, base_own = max(idle.resident), max(idle.anonymous)
+    rows = []
+    for name, samples in (("idle", idle), (f"{workers} transfers", busy), ("merge", merging)):
+        resident, own = max(samples.resident), max(samples.anonymous)
+        numbers = (resident, resident - base_all, own, own - base_own)
+        cells = [f"{number / MIB:.1f}" for number in numbers]
+        rows.append([name, *cells, str(len(samples.resident))])
+    columns = ["peak MiB", "resident", "above idle", "anonymous", "above idle", "samples"]
+    size = FORMAT.data_bytes / 1e6
+    print_table(f"Server memory, {workers} workers, {size:.1f} MB each way", columns, rows)
+    above = (max(busy.resident) - base_all) / MIB
+    return [Bar("server memory above idle", above, LIMIT_MIB, "MiB")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Memory of the server under whole-file transfers")
+    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--slow-bytes-per-s", type=int, default=1_000_000)
+    options = parser.parse_args(arguments)
+    workers, slow = options.workers, options.slow_bytes_per_s
+    with tempfile.TemporaryDirectory(prefix="memory-") as folder, Site(Path(folder)) as site:
+        return judge(report(*measure(site, workers, slow), workers))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
