@@ -61,8 +61,7 @@ class Download:
                 f"{fault.detail}; {faults} times now, so this coordinator (or a proxy on "
                 "the way) is broken: tell who runs it"
             ) from None
-        self._patience.backoff.failed()
-        self._patience.wait(fault.detail)
+        self._patience.outlast(fault)
 
     def _fetch(self, ref: FileRef, whole: Path) -> Path:
         part = part_path(self._folder, ref)

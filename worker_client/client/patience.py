@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from worker_client.client.faults import Passing, Stopped
+from worker_client.client.faults import Fault, Passing, Stopped
 from worker_client.contract.wire import ONE_DAY_S
 
 FIRST_S = 1.0
@@ -106,12 +106,17 @@ class Patience:
             try:
                 result = attempt()
             except Passing as fault:
-                self.backoff.failed(fault.retry_after)
-                self.wait(fault.detail)
+                self.outlast(fault)
             else:
                 if resets:
                     self.backoff.succeeded()
                 return result
+
+    def outlast(self, fault: Fault) -> None:
+        """Take a back-off step for ``fault`` and wait; raises Stopped on a stop."""
+        self.backoff.failed(getattr(fault, "retry_after", 0))
+        self.check_stop()
+        self.wait(fault.detail)
 
     def wait(self, reason: str) -> None:
         """Sleep out what the back-off demands, telling why; raises Stopped on a stop."""

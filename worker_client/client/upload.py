@@ -55,8 +55,7 @@ class Upload:
             try:
                 return self._send_chunks(parcel, state)
             except Passing as fault:
-                self._patience.backoff.failed(fault.retry_after)
-                self._patience.wait(fault.detail)
+                self._patience.outlast(fault)
 
     def _announce(self, parcel: Parcel) -> wire.UploadState | wire.Verdict | None:
         """Where to go on, or the verdict if every byte is there, or None: only whole files."""

@@ -19,6 +19,7 @@ from worker_client.state.folder import CoordinatorState
 from worker_client.training.messages import Done, Ready, Step, Train
 
 STOPPED = "you asked to stop"
+UNWANTED = "the coordinator no longer wants it"
 
 
 @dataclass
@@ -120,7 +121,7 @@ class Training:
     def _fetch(self, what: str, ref: wire.FileRef) -> Path:
         def report(done: int, total: int) -> None:
             if not self._beat.wanted:
-                raise TaskDropped("the coordinator no longer wants it")
+                raise TaskDropped(UNWANTED)
             self._bench.display.transfer(what, done, total)
 
         bench = self._bench
@@ -145,7 +146,7 @@ class Training:
             self._bench.tell_stop("leaving the training at its next step")
             return STOPPED
         if not self._beat.wanted:
-            return "the coordinator no longer wants it"
+            return UNWANTED
         if time.monotonic() - self._started > self._bench.limits.hours * 3600:
             return f"it takes longer than your cap of {self._bench.limits.hours} hours"
         return None

@@ -18,7 +18,7 @@ from worker_client.contract.errors import Refusal
 from worker_client.display import events
 from worker_client.loop import delivery
 from worker_client.loop.limits import check_about, check_task
-from worker_client.loop.task import STOPPED, Bench, Training, show_ready
+from worker_client.loop.task import STOPPED, UNWANTED, Bench, Training, show_ready
 from worker_client.loop.trainer import TaskDropped, TrainingFailed
 from worker_client.state.records import FinishedResult, Work
 from worker_client.training.messages import Done
@@ -100,6 +100,8 @@ class Worker:
             self._deliver(work)
         except TaskDropped as dropped:
             self._drop(work, str(dropped))
+            if str(dropped) not in (STOPPED, UNWANTED):
+                self._setback("too_long", str(dropped))
         except TrainingFailed as failed:
             self._training_failed(work, failed)
         except ProtocolBroken:
