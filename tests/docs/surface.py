@@ -4,6 +4,7 @@ import argparse
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from django.core.management import get_commands, load_command_class
@@ -19,6 +20,7 @@ NOT_FOR_PEOPLE = {"DJANGO_SETTINGS_MODULE"}
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 
 
+@cache
 def environment_variables() -> dict[str, str]:
     """Every environment variable that the code reads or sets, and a file that does."""
     found = {}
@@ -58,6 +60,7 @@ def _constant(node: ast.AST | None) -> object:
     return node.value if isinstance(node, ast.Constant) else None
 
 
+@cache
 def management_commands() -> dict[str, BaseCommand]:
     """Ours, by name."""
     ours = {name: app for name, app in get_commands().items() if app in PACKAGES}
