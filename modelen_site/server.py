@@ -115,6 +115,8 @@ class Drain:
 class Request(WebRequest):
     """One request on a connection."""
 
+    application_queue: RequestBody | None
+
     def __init__(self, channel: Any, queued: object = False) -> None:
         # Twisted would parse a whole form on the event loop; Django does that itself.
         super().__init__(channel, queued, parsePOSTFormSubmission=False)

@@ -1,7 +1,6 @@
 """What every test gets."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,6 @@ def own_state_folder(settings: Settings, tmp_path: Path) -> Path:
     return state
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _remove_session_folder() -> Iterator[None]:
-    folder = project_settings.MODELEN_VAR
-    yield
-    shutil.rmtree(folder, ignore_errors=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the folder that tests/settings.py made, in this process and in each of xdist's."""
+    shutil.rmtree(project_settings.MODELEN_VAR, ignore_errors=True)
