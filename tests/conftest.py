@@ -21,5 +21,6 @@ def own_state_folder(settings: Settings, tmp_path: Path) -> Path:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the folder that tests/settings.py made, in this process and in each of xdist's."""
-    shutil.rmtree(project_settings.MODELEN_VAR, ignore_errors=True)
+    """Remove the folder that tests/settings.py made, once all of xdist's processes have ended."""
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(project_settings.MODELEN_VAR, ignore_errors=True)

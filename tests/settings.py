@@ -3,10 +3,12 @@
 import os
 import tempfile
 
+# One folder for all of xdist's processes; tests/conftest.py removes it.
+_shared = os.environ.get("MODELEN_VAR") if "PYTEST_XDIST_WORKER" in os.environ else None
 for _name in list(os.environ):
     if _name.startswith("MODELEN_") or _name in ("DATABASE_URL", "REDIS_URL"):
         del os.environ[_name]
-os.environ["MODELEN_VAR"] = tempfile.mkdtemp(prefix="modelen-tests-")
+os.environ["MODELEN_VAR"] = _shared or tempfile.mkdtemp(prefix="modelen-tests-")
 
 from modelen_site.settings import *  # noqa: E402, F403
 
