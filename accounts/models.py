@@ -1,7 +1,8 @@
-"""Who signs in: a user whose login is an e-mail address."""
+"""Who signs in, what they did, and the keys that act for them."""
 
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.db import models
@@ -38,6 +39,19 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(_("e-mail address"), unique=True)
     name = models.CharField(_("name"), max_length=120, blank=True)
+    language = models.CharField(
+        _("language"),
+        max_length=5,
+        choices=settings.LANGUAGES,
+        default="en",
+        help_text=_("Of the mails we send you."),
+    )
+    mails_presence = models.BooleanField(
+        _("mail me when a coordinator goes offline or returns"), default=True
+    )
+    mails_verification = models.BooleanField(
+        _("mail me when an address can no longer be verified"), default=True
+    )
     is_staff = models.BooleanField(
         _("staff"), default=False, help_text=_("May sign in to the administration.")
     )
@@ -71,3 +85,65 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def get_short_name(self) -> str:
         return self.name or self.email
+
+
+class AuditEvent(models.Model):
+    """Something somebody did; rows are only ever added. They outlive accounts without their data:
+    the actor becomes null, and ``detail`` never holds an address, a mail or a secret."""
+
+    at = models.DateTimeField(_("at"), default=timezone.now, editable=False)
+    actor = models.ForeignKey(
+        User, models.SET_NULL, null=True, related_name="+", verbose_name=_("actor")
+    )
+    verb = models.CharField(_("verb"), max_length=60)
+    target = models.CharField(
+        _("target"), max_length=120, help_text="coordinator:slug, key:id, user:id"
+    )
+    detail = models.JSONField(_("detail"), default=dict)
+
+    class Meta:
+        verbose_name = _("audit event")
+        verbose_name_plural = _("audit events")
+        ordering = ("-at", "-id")
+        indexes = (models.Index(fields=["target", "-at"], name="accounts_audit_target"),)
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.target}"
+
+
+class ApiKey(models.Model):
+    """A key for the Portal API; only its SHA-256 is kept."""
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
+    coordinator = models.ForeignKey(
+        "portal.Coordinator",
+        models.CASCADE,
+        null=True,
+        related_name="api_keys",
+        help_text=_("Empty: all coordinators of its owner."),
+    )
+    key_id = models.CharField(
+        max_length=8, unique=True, help_text=_("Public: its first characters.")
+    )
+    digest = models.CharField(max_length=64)
+    name = models.CharField(_("name"), max_length=80)
+    scopes = models.JSONField(_("scopes"), default=list)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(_("expires"))
+    warned_days = models.PositiveIntegerField(null=True, help_text=_("Last warning, days before."))
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    replaced_by = models.OneToOneField("self", models.SET_NULL, null=True, related_name="replaces")
+
+    class Meta:
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        ordering = ("-created_at", "-id")
+
+    def __str__(self) -> str:
+        return f"{self.name} (mdl_{self.key_id}…)"
+
+    @property
+    def is_live(self) -> bool:
+        """Neither revoked nor expired."""
+        return self.revoked_at is None and self.expires_at > timezone.now()

@@ -3,8 +3,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from portal.listings.approve import approve
-from portal.listings.errors import NotAllowed, WrongState
+from portal.listings.decide import approve
+from portal.listings.errors import NotAllowed, Outdated, WrongState
 from portal.models import Coordinator, CoordinatorQuerySet
 
 
@@ -23,5 +23,5 @@ class CoordinatorAdmin(admin.ModelAdmin):
         for coordinator in queryset:
             try:
                 approve(coordinator, by=request.user)
-            except (NotAllowed, WrongState) as error:
+            except (NotAllowed, Outdated, WrongState) as error:
                 self.message_user(request, f"{coordinator}: {error}", messages.ERROR)

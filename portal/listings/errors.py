@@ -7,3 +7,15 @@ class NotAllowed(Exception):
 
 class WrongState(Exception):
     """The listing is not in a state from which this can be done; the message says which."""
+
+
+class Outdated(Exception):
+    """The listing has changed since it was read; read it again before deciding."""
+
+
+class Incomplete(Exception):
+    """Something that an admin needs is missing; ``fields`` maps its name to a sentence."""
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        super().__init__("; ".join(f"{name}: {text}" for name, text in fields.items()))
+        self.fields = fields

@@ -1,0 +1,87 @@
+"""Verbs: the operator begins a draft and changes what a listing says."""
+
+import secrets
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from accounts.audit import record
+from accounts.models import User
+from portal.listings.errors import NotAllowed, Outdated, WrongState
+from portal.listings.transition import demand_operator
+from portal.models import ENDED, Coordinator, Proof, State
+
+EDITABLE = (
+    "name", "slug", "address", "description", "base_model", "mode", "languages", "data_source",
+    "data_licence", "contact", "hardware",
+)  # fmt: skip
+
+
+def draw_token() -> str:
+    """A fresh secret that binds one coordinator to one address."""
+    return secrets.token_urlsafe(32)
+
+
+@transaction.atomic
+def begin(by: User, **fields: Any) -> Coordinator:
+    """Save a draft of ``by``; raises ValidationError naming the fields that are wrong."""
+    coordinator = Coordinator(operator=by, proof_token=draw_token(), **fields)
+    coordinator.full_clean()
+    coordinator.save()
+    record("begin", f"coordinator:{coordinator.slug}", by)
+    return coordinator
+
+
+@transaction.atomic
+def edit(coordinator: Coordinator, by: User, revision: int | None = None, **fields: Any) -> None:
+    """Change a listing. A changed address drops the verification and asks for approval again.
+
+    The slug is a draft's own; later it is part of addresses that others have written down.
+
+    Raises:
+        NotAllowed: ``by`` is not its operator, or a field is not theirs to change.
+        WrongState: rejected, withdrawn, suspended, or a slug outside drafts.
+        Outdated: it changed since ``revision`` (None: the object's own).
+        ValidationError: names the fields that are wrong.
+    """
+    demand_operator(coordinator, by)
+    if odd := set(fields) - set(EDITABLE):
+        raise NotAllowed(f"these are not yours to change: {', '.join(sorted(odd))}")
+    changed = {name: value for name, value in fields.items() if getattr(coordinator, name) != value}
+    if not changed:
+        return
+    _demand_editable(coordinator, changed)
+    expected = coordinator.revision if revision is None else revision
+    for name, value in changed.items():
+        setattr(coordinator, name, value)
+    coordinator.full_clean()
+    values = changed | (_after_move(coordinator) if "address" in changed else {})
+    rows = Coordinator.objects.filter(pk=coordinator.pk, revision=expected)
+    if not rows.update(revision=F("revision") + 1, **values):
+        coordinator.refresh_from_db()
+        raise Outdated("the listing has changed since you read it; look at it again")
+    coordinator.refresh_from_db()
+    record("edit", f"coordinator:{coordinator.slug}", by, fields=sorted(changed))
+
+
+def _demand_editable(coordinator: Coordinator, changed: dict[str, Any]) -> None:
+    if coordinator.state in (*ENDED, State.SUSPENDED):
+        raise WrongState(f"a listing that is {coordinator.state} cannot be changed")
+    if "slug" in changed and coordinator.state != State.DRAFT:
+        raise WrongState("the short name can be changed in a draft only")
+
+
+def _after_move(coordinator: Coordinator) -> dict[str, Any]:
+    """What a new address changes: it is unproven, and an approval was of the old one."""
+    values: dict[str, Any] = {
+        "proof": Proof.UNVERIFIED,
+        "proof_token": draw_token(),
+        "verified_at": None,
+        "failing_since": None,
+        "next_check_at": None,
+        "failures": 0,
+    }
+    if coordinator.state == State.APPROVED:
+        values["state"] = State.SUBMITTED
+    return values
