@@ -43,17 +43,22 @@ def make_admin(kept: Path) -> str:
 def list_coordinator(url: str, slug: str) -> None:
     """Apply as an operator and approve as the administrator."""
     from accounts.models import User
-    from portal.listings.approve import approve
+    from portal.listings.decide import approve
+    from portal.listings.edit import begin
     from portal.listings.submit import submit
-    from portal.models import Coordinator
 
     operator = User.objects.create_user(OPERATOR)
-    coordinator = Coordinator.objects.create(
-        operator=operator,
+    coordinator = begin(
+        operator,
         name=NAME,
         slug=slug,
         address=url,
         description="Two volunteers on one computer teach a small English model some Turkish.",
+        base_model="HuggingFaceTB/SmolLM2-135M",
+        languages="tr",
+        data_source="Newspaper columns of the demo's own texts.",
+        data_licence="see the run's page",
+        contact=OPERATOR,
     )
     submit(coordinator, by=operator)
     approve(coordinator, by=User.objects.get(email=ADMIN))

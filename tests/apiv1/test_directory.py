@@ -3,9 +3,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from accounts.create_admin import create_admin
-from portal.listings.approve import approve
-from portal.listings.submit import submit
-from portal.models import Coordinator
+from tests.portal.making import begin_draft, make_listed
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/directory"
@@ -16,21 +14,14 @@ def _no_earlier_requests() -> None:
     cache.clear()
 
 
-def list_one(slug: str) -> Coordinator:
+def list_one(slug: str) -> None:
     admin = create_admin("admin@example.org", "a long enough passphrase")
-    coordinator = Coordinator.objects.create(
-        operator=admin, name=slug.title(), slug=slug, address=f"https://{slug}.example.org/c/run"
-    )
-    submit(coordinator, by=admin)
-    approve(coordinator, by=admin)
-    return coordinator
+    make_listed(admin, admin, slug)
 
 
 def test_the_directory_shows_what_is_approved_and_no_person(client: Client) -> None:
-    approved = list_one("first")
-    Coordinator.objects.create(
-        operator=approved.operator, name="D", slug="draft", address="https://d.example.org"
-    )
+    list_one("first")
+    begin_draft(create_admin("admin@example.org", "a long enough passphrase"), "draft")
     response = client.get(URL)
     assert response["Content-Type"] == "application/json"
     [entry] = response.json()["results"]
@@ -38,16 +29,18 @@ def test_the_directory_shows_what_is_approved_and_no_person(client: Client) -> N
     assert entry == {
         "slug": "first",
         "name": "First",
-        "address": "https://first.example.org/c/run",
-        "description": "",
+        "address": "https://first.example.org/c/first",
+        "description": "Turkish for a small model.",
     }
     assert b"admin@example.org" not in response.content
 
 
 def test_pages_neither_repeat_nor_skip(client: Client) -> None:
-    slugs = [list_one(f"c{number:03}").slug for number in range(53)]
+    slugs = [f"c{number:03}" for number in range(53)]
+    for slug in slugs:
+        list_one(slug)
     first, second = (client.get(URL, {"page": page}).json() for page in (1, 2))
-    assert [entry["slug"] for entry in first["results"] + second["results"]] == slugs
+    assert [entry["slug"] for entry in first["results"] + second["results"]] == slugs[::-1]
     assert second["next"] is None
 
 

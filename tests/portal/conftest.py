@@ -3,6 +3,7 @@ import pytest
 from accounts.create_admin import create_admin
 from accounts.models import User
 from portal.models import Coordinator
+from tests.portal.making import begin_draft, make_listed
 
 
 @pytest.fixture
@@ -22,6 +23,9 @@ def admin(db: None) -> User:
 
 @pytest.fixture
 def draft(operator: User) -> Coordinator:
-    return Coordinator.objects.create(
-        operator=operator, name="Demo", slug="demo", address="https://demo.example.org/c/demo"
-    )
+    return begin_draft(operator)
+
+
+@pytest.fixture
+def listed(operator: User, admin: User) -> Coordinator:
+    return make_listed(operator, admin)
