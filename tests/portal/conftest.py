@@ -29,3 +29,8 @@ def draft(operator: User) -> Coordinator:
 @pytest.fixture
 def listed(operator: User, admin: User) -> Coordinator:
     return make_listed(operator, admin)
+
+
+@pytest.fixture
+def draft_of_other(stranger: User) -> Coordinator:
+    return begin_draft(stranger, "other")

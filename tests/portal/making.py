@@ -1,6 +1,9 @@
 """Listings in every state, through the verbs."""
 
+from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Any
+from unittest import mock
 
 from django.utils import timezone
 
@@ -47,3 +50,8 @@ def make_listed(operator: User, admin: User, slug: str = "demo", **fields: Any) 
     coordinator = make_approved(operator, admin, slug, **fields)
     verify(coordinator)
     return coordinator
+
+
+def at(moment: datetime) -> AbstractContextManager[object]:
+    """Let the portal believe that it is ``moment``."""
+    return mock.patch.object(timezone, "now", lambda: moment)
