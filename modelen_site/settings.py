@@ -34,6 +34,9 @@ _PUBLIC_NAMES = ("MODELEN_SECRET_KEY", "MODELEN_ALLOWED_HOSTS", "DATABASE_URL", 
 MODELEN_PUBLIC = not DEBUG and any(os.environ.get(name) for name in _PUBLIC_NAMES)
 _HTTPS = MODELEN_PUBLIC and environment.flag("MODELEN_HTTPS", default=True)
 
+# How often coordinators are asked to send a heartbeat.
+HEARTBEAT_SECONDS = max(1, environment.number("MODELEN_HEARTBEAT_SECONDS", 60))
+
 # Embedded mode has one Celery thread, so an unfinished merge is nobody's: take it up at once.
 MERGE_CLAIM_SECONDS = 0 if MODELEN_EMBEDDED else 300
 
@@ -191,6 +194,17 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 30},
     },
     "collect-blobs": {"task": "coordination.tasks.collect_blobs", "schedule": 3600.0},
+    "watch-presence": {
+        "task": "portal.tasks.watch_presence",
+        "schedule": max(1.0, HEARTBEAT_SECONDS / 4),
+        "options": {"expires": 30},
+    },
+    "forget-old-uptime": {"task": "portal.tasks.forget_old_uptime", "schedule": 86400.0},
+    "send-own-heartbeats": {
+        "task": "modelen_site.tasks.send_own_heartbeats",
+        "schedule": max(1.0, HEARTBEAT_SECONDS / 2),
+        "options": {"expires": 30},
+    },
 }
 
 # --- Language and time ---------------------------------------------------------------------------
