@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -42,6 +43,18 @@ def words(name: str, default: Iterable[str] = ()) -> list[str]:
     if value is None:
         return list(default)
     return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Return a comma-separated list of IP networks.
+
+    Raises:
+        ImproperlyConfigured: one of them is none.
+    """
+    try:
+        return [ip_network(word) for word in words(name)]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}; write networks like 192.0.2.0/24") from error
 
 
 def folder(name: str, default: Path) -> Path:

@@ -65,6 +65,11 @@ if MODELEN_PUBLIC and not ALLOWED_HOSTS:
     )
 CSRF_TRUSTED_ORIGINS = environment.words("MODELEN_CSRF_TRUSTED_ORIGINS")
 
+# --- Where the portal looks for coordinators -----------------------------------------------------
+# Development only: coordinators on this computer, by http, literal address and any port.
+MODELEN_TRUST_LOOPBACK = environment.flag("MODELEN_TRUST_LOOPBACK")
+MODELEN_DENIED_NETWORKS = environment.networks("MODELEN_DENIED_NETWORKS")
+
 # --- Applications --------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -191,6 +196,11 @@ CELERY_BEAT_SCHEDULE = {
     "reconcile": {
         "task": "coordination.tasks.reconcile",
         "schedule": 2.0 if MODELEN_EMBEDDED else 10.0,
+        "options": {"expires": 30},
+    },
+    "schedule-checks": {
+        "task": "portal.tasks.schedule_checks",
+        "schedule": 30.0,
         "options": {"expires": 30},
     },
     "collect-blobs": {"task": "coordination.tasks.collect_blobs", "schedule": 3600.0},

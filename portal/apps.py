@@ -5,3 +5,8 @@ from django.utils.translation import gettext_lazy as _
 class PortalConfig(AppConfig):
     name = "portal"
     verbose_name = _("portal")
+
+    def ready(self) -> None:
+        from portal import checks  # registers them
+
+        checks.shout()

@@ -8,10 +8,13 @@ Three things about a coordinator move independently, each by verbs of its own: t
 from datetime import timedelta
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+
+from portal.verification.address import canonical
 
 MAX_ROUND = 10**6 + 1
 LANGUAGE_LIST = RegexValidator(
@@ -173,6 +176,13 @@ class Coordinator(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("portal:coordinator", args=[self.slug])
+
+    def clean(self) -> None:
+        """Raises ValidationError for an address against the rules; else gives it one spelling."""
+        try:
+            self.address = canonical(self.address)
+        except ValidationError as error:
+            raise ValidationError({"address": error}) from error
 
     @property
     def language_codes(self) -> list[str]:

@@ -56,6 +56,7 @@ def edit(coordinator: Coordinator, by: User, revision: int | None = None, **fiel
     for name, value in changed.items():
         setattr(coordinator, name, value)
     coordinator.full_clean()
+    changed = {name: getattr(coordinator, name) for name in changed}
     values = changed | (_after_move(coordinator) if "address" in changed else {})
     rows = Coordinator.objects.filter(pk=coordinator.pk, revision=expected)
     if not rows.update(revision=F("revision") + 1, **values):

@@ -1,0 +1,84 @@
+"""Verb: ask for a check of a coordinator's address. The check itself runs in Celery."""
+
+import math
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from accounts.models import User
+from portal.listings.errors import WrongState
+from portal.listings.transition import demand_admin, demand_operator
+from portal.models import ENDED, Attempt, Coordinator
+from portal.verification.errors import TooOften
+
+# How many in how long: a button must not make a battering ram of the portal.
+PER_COORDINATOR = (5, timedelta(minutes=10))
+PER_OPERATOR = (30, timedelta(hours=1))
+PER_HOST = (30, timedelta(hours=1))
+
+
+@transaction.atomic
+def request_check(coordinator: Coordinator, by: User | None, trigger: Attempt.Trigger) -> Attempt:
+    """Queue a check and return its row; one that is under way is returned instead.
+
+    ``by`` is None for the schedule, which only the limit per host holds back.
+
+    Raises:
+        NotAllowed: ``by`` is neither its operator nor, with the trigger admin, an admin.
+        WrongState: the listing has ended.
+        TooOften: says when to try again.
+    """
+    _demand_allowed(coordinator, by, trigger)
+    # Its row is the lock that makes counting and adding one step.
+    coordinator = Coordinator.objects.select_for_update().get(pk=coordinator.pk)
+    if coordinator.state in ENDED:
+        raise WrongState("the listing has ended; there is nothing to verify")
+    running = coordinator.attempts.filter(finished_at=None, address=coordinator.address).first()
+    if running:
+        return running
+    now = timezone.now()
+    _demand_rare(coordinator, by, now)
+    attempt = coordinator.attempts.create(
+        trigger=trigger, address=coordinator.address, queued_at=now
+    )
+    nudge(attempt.pk)
+    return attempt
+
+
+def nudge(attempt_id: int) -> None:
+    """Tell Celery of a queued attempt once the transaction is committed; twice does no harm."""
+    from portal.tasks import check_address  # tasks import the verbs, this one included
+
+    check_address.delay_on_commit(attempt_id)
+
+
+def _demand_allowed(coordinator: Coordinator, by: User | None, trigger: Attempt.Trigger) -> None:
+    if trigger == Attempt.Trigger.ADMIN:
+        assert by is not None
+        demand_admin(by)
+    elif trigger == Attempt.Trigger.OWNER:
+        assert by is not None
+        demand_operator(coordinator, by)
+
+
+def _demand_rare(coordinator: Coordinator, by: User | None, now: datetime) -> None:
+    attempts = Attempt.objects.all()
+    asked = attempts.exclude(trigger=Attempt.Trigger.SCHEDULE)
+    if by is not None:
+        _demand_below(PER_COORDINATOR, asked.filter(coordinator=coordinator), now)
+        _demand_below(PER_OPERATOR, asked.filter(coordinator__operator=by), now)
+    root = "/".join(coordinator.address.split("/")[:3])
+    _demand_below(
+        PER_HOST, attempts.filter(Q(address=root) | Q(address__startswith=f"{root}/")), now
+    )
+
+
+def _demand_below(limit: tuple[int, timedelta], attempts: QuerySet[Attempt], now: datetime) -> None:
+    most, window = limit
+    recent = attempts.filter(queued_at__gt=now - window).order_by("-queued_at")
+    times = list(recent.values_list("queued_at", flat=True)[:most])
+    if len(times) == most:
+        free_at = times[-1] + window
+        raise TooOften(max(1, math.ceil((free_at - now).total_seconds())))
