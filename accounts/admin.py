@@ -1,9 +1,20 @@
-from django.contrib import admin
+from allauth.account.decorators import secure_admin_login
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialApp, SocialToken
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import BaseUserCreationForm
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from accounts.delete import LastAdmin, delete_account
+from accounts.models import ApiKey, AuditEvent, User
+
+# The same door as everybody's, with its limits and its second factor.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+# Their forms show secrets, and the settings say which other sites there are.
+admin.site.unregister([Authenticator, SocialApp, SocialToken])
 
 
 class UserCreationForm(BaseUserCreationForm):
@@ -22,6 +33,7 @@ class UserAdmin(DjangoUserAdmin):
     readonly_fields = ("date_joined", "last_login")
     fieldsets = (
         (None, {"fields": ("email", "name", "password")}),
+        (_("Mail"), {"fields": ("language", "mails_presence", "mails_verification")}),
         (
             _("Permissions"),
             {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")},
@@ -29,3 +41,43 @@ class UserAdmin(DjangoUserAdmin):
         (_("Dates"), {"fields": ("date_joined", "last_login")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        try:
+            delete_account(obj)
+        except LastAdmin:
+            self.message_user(request, _("Nobody would be left to administer."), messages.ERROR)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user in queryset:
+            self.delete_model(request, user)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows that only verbs write."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    list_display = ("at", "verb", "target", "actor")
+    list_filter = ("verb", "at")
+    list_select_related = ("actor",)
+    search_fields = ("target",)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    list_display = ("name", "key_id", "owner", "coordinator", "expires_at", "revoked_at")
+    list_filter = ("expires_at", "revoked_at")
+    list_select_related = ("owner", "coordinator")
+    search_fields = ("key_id", "owner__email")
+    exclude = ("digest",)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
-from django.db import models
+from django.db import models, transaction
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -26,10 +26,15 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Save a new user who may do everything."""
-        return self.create_user(
-            email, password, **{**fields, "is_staff": True, "is_superuser": True}
-        )
+        """Save a new user who may do everything, their address verified."""
+        # Here, since its models refer to this one.
+        from accounts.addresses import verify_address
+
+        fields |= {"is_staff": True, "is_superuser": True}
+        with transaction.atomic(using=self._db):
+            user = self.create_user(email, password, **fields)
+            verify_address(user)
+        return user
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Find the user signing in; case does not matter."""

@@ -14,7 +14,7 @@ from typing import Any
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from modelen_site import environment
+from modelen_site import environment, mail_server, providers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -75,12 +75,18 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "django.contrib.humanize",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "channels",
     "csp",
     "rest_framework",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.usersessions",
     "modelen_site",
     "accounts",
     "portal",
@@ -97,6 +103,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "accounts.staff.StaffNeedSecondFactor",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "modelen_site.urls"
@@ -128,6 +136,57 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     },
 ]
+
+# --- Sign-in -------------------------------------------------------------------------------------
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/panel/"
+ACCOUNT_LOGOUT_REDIRECT_URL = "home"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+# Only with mandatory verification can a sign-up form keep secret who has an account.
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_PREVENT_ENUMERATION = True
+# Else anybody could have mail sent to anybody.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Modelen] "
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _HTTPS else "http"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "Modelen"
+# One step of 30 s either way, for telephones whose clock is not quite right.
+MFA_TOTP_TOLERANCE = 1
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not _HTTPS
+# Without it the key of a rate limit is a header that the client writes.
+ALLAUTH_TRUSTED_PROXY_COUNT = environment.number("MODELEN_PROXY_COUNT", 0)
+STAFF_NEED_SECOND_FACTOR = environment.flag("MODELEN_STAFF_SECOND_FACTOR", default=True)
+if MODELEN_PUBLIC and not STAFF_NEED_SECOND_FACTOR:
+    raise ImproperlyConfigured(
+        "MODELEN_STAFF_SECOND_FACTOR=0 is for a site on this computer alone; "
+        "leave it out on a public site"
+    )
+SOCIALACCOUNT_PROVIDERS = providers.configured()
+INSTALLED_APPS += [f"allauth.socialaccount.providers.{name}" for name in SOCIALACCOUNT_PROVIDERS]
+SOCIALACCOUNT_EMAIL_VERIFICATION = "mandatory"
+# An address that somebody else's site calls verified must not open an account here.
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False
+SOCIALACCOUNT_LOGIN_ON_GET = False
+SOCIALACCOUNT_STORE_TOKENS = False
+
+# --- Mail ----------------------------------------------------------------------------------------
+_mail = mail_server.parse(os.environ.get("EMAIL_URL") or "console:")
+EMAIL_BACKEND = _mail.backend
+EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
+# Mail leaves within a request, which must not hang on a server that is away.
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = os.environ.get("MODELEN_MAIL_FROM") or "Modelen <modelen@localhost>"
+SERVER_EMAIL = DEFAULT_FROM_EMAIL
 
 # --- Database ------------------------------------------------------------------------------------
 _database = dict(
@@ -215,6 +274,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": max(1.0, HEARTBEAT_SECONDS / 2),
         "options": {"expires": 30},
     },
+    "warn-of-expiry": {"task": "accounts.tasks.warn_of_expiry", "schedule": 3600.0},
 }
 
 # --- Language and time ---------------------------------------------------------------------------
@@ -267,7 +327,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": ["'self'", "data:"],
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
-        "form-action": ["'self'"],
+        # A sign-in by another site begins with a form of ours that is redirected there.
+        "form-action": ["'self'", *providers.origins(SOCIALACCOUNT_PROVIDERS)],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
     }

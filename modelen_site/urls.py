@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from accounts.language import set_language
 from coordination.pages.views import home
 from modelen_site import health
 from portal.verification.challenge import PATH as VERIFICATION_PATH
@@ -12,7 +13,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("c/", include("coordination.urls")),
     path("admin/", admin.site.urls),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("accounts/", include("accounts.urls")),
+    path("accounts/", include("allauth.urls")),
+    path("i18n/setlang/", set_language, name="set_language"),
     path("api/v1/", include("apiv1.urls")),
     path(VERIFICATION_PATH.lstrip("/"), verification_file, name="verification-file"),
     path("healthz", health.alive, name="healthz"),

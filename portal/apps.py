@@ -7,6 +7,6 @@ class PortalConfig(AppConfig):
     verbose_name = _("portal")
 
     def ready(self) -> None:
-        from portal import checks  # registers them
+        from portal import checks, leaving  # noqa: F401
 
         checks.shout()
