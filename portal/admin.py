@@ -1,27 +1,157 @@
+"""The queue of applications: all of one on one page, decided by the verbs, else unchanged."""
+
+from typing import Any
+
 from django.contrib import admin, messages
-from django.http import HttpRequest
+from django.contrib.admin import helpers
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
-from portal.listings.decide import approve
-from portal.listings.errors import NotAllowed, Outdated, WrongState
-from portal.models import Coordinator, CoordinatorQuerySet
+from accounts.models import AuditEvent, User
+from portal.decisions import DECISIONS, Decision, decide, open_to
+from portal.models import Attempt, Coordinator, CoordinatorQuerySet
+from portal.verification.codes import Code
+
+HISTORY_ROWS = 50
+
+
+class ReadOnly(admin.options.BaseModelAdmin):
+    """Rows that verbs alone write."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class AttemptInline(ReadOnly, admin.TabularInline):
+    """The newest evidence of the address."""
+
+    model = Attempt
+    fields = ("queued_at", "trigger", "address", "code", "said", "hops", "received_bytes")
+    readonly_fields = ("said",)
+    extra = 0
+    show_change_link = False
+    verbose_name_plural = _("evidence of the address")
+
+    @admin.display(description=_("meaning"))
+    def said(self, attempt: Attempt) -> str:
+        return str(Code(attempt.code).label) if attempt.code in Code.values else ""
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).order_by("-queued_at", "-id")
 
 
 @admin.register(Coordinator)
-class CoordinatorAdmin(admin.ModelAdmin):
-    list_display = ("name", "address", "state", "operator", "approved_at")
-    list_filter = ("state",)
+class CoordinatorAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ("name", "state", "proof", "presence", "operator", "address", "submitted_at")
+    list_filter = ("state", "proof", "presence", "mode")
+    show_facets = admin.ShowFacets.ALWAYS
     list_select_related = ("operator",)
+    ordering = ("-submitted_at", "-id")
+    date_hierarchy = "submitted_at"
     search_fields = ("name", "slug", "address", "operator__email")
-    readonly_fields = ("state", "created_at", "submitted_at", "approved_at", "approved_by")
-    actions = ("approve_selected",)
+    inlines = (AttemptInline,)
+    actions = tuple(DECISIONS)
+    change_form_template = "portal/admin/coordinator.html"
+    fieldsets = (
+        (None, {"fields": ("state", "message", "operator", "contact")}),
+        (_("Application"), {"fields": (
+            "name", "slug", "description", "base_model", "mode", "languages", "data_source",
+            "data_licence", "hardware",
+        )}),
+        (_("Address"), {"fields": (
+            "address", "proof", "verified_at", "failing_since", "next_check_at",
+        )}),
+        (_("Presence"), {"fields": (
+            "presence", "heartbeat_at", "run_status", "round", "rounds", "workers", "loss",
+            "software",
+        )}),
+        (_("Dates"), {"fields": ("created_at", "submitted_at", "approved_at", "approved_by")}),
+    )  # fmt: skip
 
-    @admin.action(description=_("Approve selected coordinators"), permissions=["change"])
-    def approve_selected(self, request: HttpRequest, queryset: CoordinatorQuerySet) -> None:
-        assert isinstance(request.user, User)
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("portal.change_coordinator")
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        if not self.has_decide_permission(request):
+            return {}
+        return {
+            name: (_confirm_then_decide(decision), name, decision.title)
+            for name, decision in DECISIONS.items()
+        }
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        coordinator = self.get_object(request, object_id)
+        context = dict(extra_context or {})
+        if coordinator is not None:
+            context["history"] = _history(coordinator)
+            if self.has_decide_permission(request):
+                context["decisions"] = open_to(coordinator)
+        return super().change_view(request, object_id, form_url, context)
+
+
+def _history(coordinator: Coordinator) -> Any:
+    events = AuditEvent.objects.filter(target=f"coordinator:{coordinator.slug}")
+    return events.select_related("actor")[:HISTORY_ROWS]
+
+
+def _confirm_then_decide(decision: Decision) -> Any:
+    """An action that shows what is about to happen, and does it when that is confirmed."""
+
+    def action(
+        model_admin: CoordinatorAdmin, request: HttpRequest, queryset: CoordinatorQuerySet
+    ) -> HttpResponse | None:
+        if "confirmed" not in request.POST:
+            return _confirmation(model_admin, request, queryset, decision)
         for coordinator in queryset:
-            try:
-                approve(coordinator, by=request.user)
-            except (NotAllowed, Outdated, WrongState) as error:
-                self.message_user(request, f"{coordinator}: {error}", messages.ERROR)
+            _decide_one(model_admin, request, coordinator, decision)
+        return None
+
+    return action
+
+
+def _confirmation(
+    model_admin: CoordinatorAdmin,
+    request: HttpRequest,
+    queryset: CoordinatorQuerySet,
+    decision: Decision,
+) -> HttpResponse:
+    context = model_admin.admin_site.each_context(request) | {
+        "title": decision.title,
+        "opts": model_admin.opts,
+        "decision": decision,
+        "chosen": [(it, _revision(request, it)) for it in queryset],
+        "checkbox": helpers.ACTION_CHECKBOX_NAME,
+    }
+    return TemplateResponse(request, "portal/admin/decide.html", context)
+
+
+def _decide_one(
+    model_admin: CoordinatorAdmin,
+    request: HttpRequest,
+    coordinator: Coordinator,
+    decision: Decision,
+) -> None:
+    assert isinstance(request.user, User)
+    message, revision = request.POST.get("message", ""), _revision(request, coordinator)
+    problem = decide(decision, coordinator, request.user, message, revision)
+    if problem:
+        model_admin.message_user(request, f"{coordinator}: {problem}", messages.ERROR)
+    else:
+        done = f"{coordinator}: {coordinator.get_state_display()}"
+        model_admin.message_user(request, done, messages.SUCCESS)
+
+
+def _revision(request: HttpRequest, coordinator: Coordinator) -> int:
+    """The revision that the admin has looked at: the page tells it, a fresh list is its own."""
+    told = request.POST.get(f"revision-{coordinator.pk}", "")
+    return int(told) if told.isascii() and told.isdigit() else coordinator.revision
