@@ -9,6 +9,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from accounts.delete import LastAdmin, delete_account
+from accounts.keys.errors import NotLive
+from accounts.keys.revoke import revoke_key
 from accounts.models import ApiKey, AuditEvent, User
 
 # The same door as everybody's, with its limits and its second factor.
@@ -81,3 +83,16 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     list_select_related = ("owner", "coordinator")
     search_fields = ("key_id", "owner__email")
     exclude = ("digest",)
+    actions = ("revoke_selected",)
+
+    @admin.action(description=_("Revoke selected keys"), permissions=["revoke"])
+    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        assert isinstance(request.user, User)
+        for key in queryset:
+            try:
+                revoke_key(key, by=request.user)
+            except NotLive as error:
+                self.message_user(request, f"{key}: {error}", messages.ERROR)
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.change_apikey")
