@@ -1,36 +1,138 @@
-"""Errors as application/problem+json (RFC 9457)."""
+"""Errors as application/problem+json (RFC 9457), with a stable ``code`` and the fields at fault."""
 
+import logging
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-from rest_framework.exceptions import APIException
+from allauth.core.exceptions import ReauthenticationRequired
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.signals import got_request_exception
+from django.db import IntegrityError
+from django.http import JsonResponse
+from django.utils.translation import gettext as _
+from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from accounts.keys.errors import BeyondReach, NotLive, NotYours, TooManyKeys
+from apiv1.errors import Problem
+from portal.listings.errors import Incomplete, NotAllowed, Outdated, WrongState
+from portal.verification.errors import TooOften
 
-def problem_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Turn what DRF would answer into a problem; None (a 500) for what it does not know.
+MEDIA_TYPE = "application/problem+json"
+log = logging.getLogger("django.request")
+
+
+def problem_handler(error: Exception, context: dict[str, Any]) -> Response:
+    """Answer any exception of a view with a problem; what nobody foresaw is logged and is a 500.
 
     Headers such as Retry-After and WWW-Authenticate are DRF's own.
     """
-    response = exception_handler(error, context)
+    known = _translate(error)
+    response = exception_handler(known, context)
     if response is None:
-        return None
-    response.data = {
-        "type": "about:blank",
-        "title": HTTPStatus(response.status_code).phrase,
-        "status": response.status_code,
-        "detail": _detail(response.data),
-        "code": _code(error, response.status_code),
-    }
-    response.content_type = "application/problem+json"
+        response = Response(status=500)
+        _report(error, context)
+    response.data = _describe(known, response)
+    response.content_type = MEDIA_TYPE
     return response
 
 
-def _detail(data: Any) -> str:
-    return str(data["detail"]) if isinstance(data, dict) and "detail" in data else str(data)
+def problem_response(status: int, code: str, detail: str) -> JsonResponse:
+    """A problem from outside DRF's views."""
+    return JsonResponse(problem(status, code, detail), status=status, content_type=MEDIA_TYPE)
 
 
-def _code(error: Exception, status: int) -> str:
-    codes = error.get_codes() if isinstance(error, APIException) else None
-    return codes if isinstance(codes, str) else HTTPStatus(status).name.lower()
+def problem(
+    status: int, code: str, detail: str, errors: list[dict[str, str]] | None = None
+) -> dict[str, Any]:
+    """The members of a problem. ``type`` is about:blank: ``code`` tells problems apart."""
+    body = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
+    return body | ({"errors": errors} if errors else {})
+
+
+def _translate(error: Exception) -> Exception:
+    """What verbs and the database refuse, as errors of the API."""
+    match error:
+        case ValidationError():
+            return exceptions.ValidationError(_by_field(error))
+        case WrongState():
+            return Problem(409, "wrong_state", str(error))
+        case Outdated():
+            return Problem(412, "outdated", str(error))
+        case NotAllowed() | NotYours():
+            return Problem(403, "not_allowed", str(error))
+        case BeyondReach():
+            return Problem(403, "beyond_reach", str(error))
+        case ReauthenticationRequired():
+            detail = _("Confirm that it is you, at /accounts/reauthenticate/, and try again.")
+            return Problem(403, "reauthentication_required", detail)
+        case NotLive():
+            return Problem(409, "key_not_live", str(error))
+        case TooManyKeys():
+            return Problem(409, "too_many_keys", str(error))
+        case Incomplete():
+            detail = _("Some of what an admin needs is missing.")
+            return Problem(422, "incomplete", detail, error.fields)
+        case TooOften():
+            return exceptions.Throttled(error.retry_after_s)
+        case IntegrityError():
+            return Problem(
+                409, "conflict", _("Another coordinator has this short name or address already.")
+            )
+    return error
+
+
+def _by_field(error: ValidationError) -> dict[str, list[str]] | list[str]:
+    if not hasattr(error, "error_dict"):
+        return error.messages
+    fields = error.message_dict
+    general = fields.pop(NON_FIELD_ERRORS, None)
+    return fields | ({"non_field_errors": general} if general else {})
+
+
+def _describe(error: Exception, response: Response) -> dict[str, Any]:
+    status = response.status_code
+    if status == 500:
+        detail = _("Something went wrong on our side; it is logged. Try again later.")
+        return problem(500, "internal_server_error", detail)
+    if isinstance(error, exceptions.ValidationError):
+        detail = _("The request is not valid; errors says what is wrong where.")
+        return problem(status, "invalid", detail, list(_flatten(error.get_full_details())))
+    codes = error.get_codes() if isinstance(error, exceptions.APIException) else None
+    code = codes if isinstance(codes, str) else HTTPStatus(status).name.lower()
+    errors = getattr(error, "errors", None)
+    return problem(status, code, str(response.data["detail"]), list(_flatten(errors)) or None)
+
+
+def _flatten(found: Any, field: str = "") -> Iterator[dict[str, str]]:
+    """One entry per error; ``field`` is a path like ``languages.0``, empty for the whole."""
+    match found:
+        case None:
+            return
+        case {"message": message, "code": str(code)}:
+            yield {"field": field, "code": code, "message": str(message)}
+        case dict():
+            for name, inner in found.items():
+                part = "" if name == "non_field_errors" else str(name)
+                yield from _flatten(inner, ".".join(filter(None, (field, part))))
+        case list():
+            for index, inner in enumerate(found):
+                own = isinstance(inner, dict) and set(inner) == {"message", "code"}
+                yield from _flatten(inner, field if own else f"{field}.{index}".strip("."))
+        case _:
+            yield {"field": field, "code": "invalid", "message": str(found)}
+
+
+def _report(error: Exception, context: dict[str, Any]) -> None:
+    """As Django does for its own views: whoever watches exceptions hears of it."""
+    request = context.get("request")
+    got_request_exception.send(sender=None, request=request)
+    log.error("Internal Server Error: %s", getattr(request, "path", ""), exc_info=error)

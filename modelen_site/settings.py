@@ -82,6 +82,8 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -94,6 +96,7 @@ INSTALLED_APPS = [
     "coordination",
 ]
 MIDDLEWARE = [
+    "apiv1.middleware.Problems",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -337,15 +340,51 @@ CONTENT_SECURITY_POLICY = {
 # --- API -----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_AUTHENTICATION_CLASSES": [],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
+    "DEFAULT_PARSER_CLASSES": ["apiv1.parsing.SmallJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "apiv1.parsing.AlwaysJSON",
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "apiv1.authentication.KeyAuthentication",
+        "apiv1.authentication.BrowserSession",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["apiv1.permissions.Scoped"],
     "UNAUTHENTICATED_USER": None,
     "EXCEPTION_HANDLER": "apiv1.problems.problem_handler",
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"],
-    "DEFAULT_THROTTLE_RATES": {"anon": "120/min"},
+    "DEFAULT_SCHEMA_CLASS": "apiv1.schema.ApiSchema",
+    "DEFAULT_THROTTLE_CLASSES": [
+        "apiv1.throttles.Anonymous",
+        "apiv1.throttles.Reading",
+        "apiv1.throttles.Writing",
+    ],
+    "DEFAULT_THROTTLE_RATES": {"anon": "120/min", "reading": "600/min", "writing": "60/min"},
     # Without it the throttle's key is a header that the client writes.
     "NUM_PROXIES": environment.number("MODELEN_PROXY_COUNT", 0),
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Modelen Portal API",
+    "VERSION": "1",
+    "DESCRIPTION": (
+        "For operators' own scripts and coordinators, and for whoever wants to show the directory. "
+        "Errors are application/problem+json; lists are read page by page along `next`."
+    ),
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "ENUM_NAME_OVERRIDES": {
+        "ListingState": "portal.models.State",
+        "Proof": "portal.models.Proof",
+        "Presence": "portal.models.Presence",
+        "Mode": "portal.models.Mode",
+        "RunStatus": "portal.models.RunStatus",
+        "Trigger": "portal.models.Attempt.Trigger",
+        "Scope": "accounts.keys.scopes.Scope",
+        "MailLanguage": LANGUAGES,
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "apiv1.schema.add_problem",
+    ],
 }
 
 # --- Log -----------------------------------------------------------------------------------------

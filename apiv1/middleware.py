@@ -1,0 +1,34 @@
+"""Whatever answers under /api/v1/, an error is a problem: unknown paths and other layers too."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from apiv1.problems import MEDIA_TYPE, problem_response
+
+PREFIX = "/api/v1/"
+_REASONS = {
+    400: ("bad_request", _("The request cannot be understood.")),
+    404: ("not_found", _("There is nothing at this address; see /api/v1/docs.")),
+    500: (
+        "internal_server_error",
+        _("Something went wrong on our side; it is logged. Try again later."),
+    ),
+}
+_OTHER = ("error", _("The request could not be answered."))
+
+
+class Problems:
+    """Replaces error pages that are not problems; stands outside of all that may make them."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        ours = request.path_info.startswith(PREFIX)
+        if not ours or response.status_code < 400 or response["Content-Type"] == MEDIA_TYPE:
+            return response
+        code, detail = _REASONS.get(response.status_code, _OTHER)
+        return problem_response(response.status_code, code, str(detail))

@@ -1,0 +1,59 @@
+"""What all views of the API share: whose coordinators, and how public answers may be read."""
+
+from typing import Any, ClassVar
+
+from django.http import Http404
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.keys.scopes import Scope
+from portal.models import Coordinator, CoordinatorQuerySet
+
+
+class PrivateView(APIView):
+    """For operators: ``scopes`` names per method what a key needs."""
+
+    scopes: ClassVar[dict[str, Scope]] = {}
+
+    def own_coordinators(self) -> CoordinatorQuerySet:
+        """The caller's; through a bound key only the one that it is bound to."""
+        own = Coordinator.objects.filter(operator=self.request.user)
+        bound_to = self.bound_to
+        return own if bound_to is None else own.filter(pk=bound_to)
+
+    @property
+    def bound_to(self) -> int | None:
+        """The id of the coordinator that the caller's key is bound to."""
+        return None if self.request.auth is None else self.request.auth.coordinator_id
+
+    def own_coordinator(self, slug: str) -> Coordinator:
+        """Raises Http404 for one that does not exist, and for another operator's alike."""
+        coordinator = self.own_coordinators().filter(slug=slug).first()
+        if coordinator is None:
+            raise Http404
+        return coordinator
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+class PublicView(APIView):
+    """For everybody, scripts on other sites' pages included; no credentials are looked at."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response["Access-Control-Allow-Origin"] = "*"
+        if response.status_code < 400:
+            response["Cache-Control"] = "public, max-age=15"
+        return response
