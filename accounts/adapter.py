@@ -1,5 +1,6 @@
 """What this site does differently from allauth's defaults."""
 
+import logging
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -8,6 +9,8 @@ from django.http import HttpRequest
 from django.utils.translation import get_language, override
 
 from accounts.models import User
+
+logger = logging.getLogger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -22,4 +25,19 @@ class AccountAdapter(DefaultAccountAdapter):
         """Mail goes out in its reader's language, which need not be the page's."""
         user = context.get("user")
         with override(user.language if isinstance(user, User) else get_language()):
-            super().send_mail(template_prefix, email, context)
+            try:
+                super().send_mail(template_prefix, email, context)
+            except OSError:
+                # What the mail is about has happened; a link can be asked for again.
+                logger.exception("could not send %s", template_prefix)
+
+    def send_notification_mail(
+        self,
+        template_prefix: str,
+        user: User,
+        context: dict[str, Any] | None = None,
+        email: str | None = None,
+    ) -> None:
+        """The same with the user in the context, for ``send_mail`` to know the language."""
+        context = {**(context or {}), "user": user}
+        super().send_notification_mail(template_prefix, user, context, email)

@@ -22,4 +22,4 @@ def send(user: User | None, template: str, **context: Any) -> None:
         text = render_to_string(f"mail/{template}.txt", {"user": user, **context})
     subject, _, body = text.strip().partition("\n")
     message = EmailMessage(subject.strip(), body.strip() + "\n", to=[user.email])
-    transaction.on_commit(lambda: message.send(fail_silently=True), robust=True)
+    transaction.on_commit(message.send, robust=True)

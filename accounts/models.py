@@ -20,7 +20,7 @@ class UserManager(BaseUserManager["User"]):
         """
         if not email:
             raise ValueError("a user needs an e-mail address")
-        user = self.model(email=self.normalize_email(email), **fields)
+        user = self.model(email=email.lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -84,6 +84,11 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    def clean(self) -> None:
+        """Addresses are kept in lower case, as allauth looks for them."""
+        super().clean()
+        self.email = self.email.lower()
 
     def get_full_name(self) -> str:
         return self.name or self.email

@@ -73,5 +73,5 @@ def test_nobody_reads_secrets_in_the_administration(
     client = sign_in(admin)
     second_factor(admin)
     page = client.get("/admin/").content
-    assert b"audit events" in page
+    assert b"Audit events" in page
     assert b"Authenticators" not in page and b"Social application tokens" not in page

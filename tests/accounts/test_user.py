@@ -20,7 +20,7 @@ def test_a_user_signs_in_with_their_address_in_any_case(login: str) -> None:
 
 def test_an_address_has_one_account_in_any_case() -> None:
     User.objects.create_user("ada@example.org", PASSWORD)
-    with pytest.raises(ValidationError, match="account with this e-mail"):
+    with pytest.raises(ValidationError, match="already"):
         User(email="ADA@example.org", password="x").full_clean()
     with pytest.raises(IntegrityError):
         User.objects.create_user("ADA@example.org", PASSWORD)
