@@ -4,14 +4,15 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from accounts.language import set_language
-from coordination.pages.views import home
 from modelen_site import health
+from modelen_site.home import home
 from portal.verification.challenge import PATH as VERIFICATION_PATH
 from portal.verification.views import verification_file
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("c/", include("coordination.urls")),
+    path("", include("portal.urls")),
     path("admin/", admin.site.urls),
     path("accounts/", include("accounts.urls")),
     path("accounts/", include("allauth.urls")),

@@ -96,6 +96,9 @@ class Coordinator(models.Model):
     data_licence = models.CharField(_("licence of the data"), max_length=300, blank=True)
     contact = models.CharField(_("contact"), max_length=300, blank=True)
     hardware = models.CharField(_("hardware a volunteer needs"), max_length=300, blank=True)
+    search_text = models.TextField(
+        default="", editable=False, help_text=_("What the directory searches; see fold.py.")
+    )
 
     # The listing
     state = models.CharField(
@@ -232,6 +235,7 @@ class LossPoint(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(MAX_ROUND)]
     )
     loss = models.FloatField()
+    told_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ("coordinator", "round")

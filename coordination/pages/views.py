@@ -1,5 +1,7 @@
 """Pages for people. All of them are complete without JavaScript."""
 
+from typing import Any
+
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
@@ -16,12 +18,10 @@ RUNS_PER_PAGE = 24
 MAX_ROUND = 10**6 + 1
 
 
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    """The runs of this server."""
+def runs(request: HttpRequest) -> dict[str, Any]:
+    """What ``coordination/runs.html`` shows: a page of this server's runs."""
     page = Paginator(annotated_runs(), RUNS_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "cards": list(cards(page.object_list))}
-    return render(request, "coordination/home.html", context)
+    return {"page": page, "cards": list(cards(page.object_list))}
 
 
 @require_safe

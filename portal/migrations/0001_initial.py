@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
                 ('data_licence', models.CharField(blank=True, max_length=300, verbose_name='licence of the data')),
                 ('contact', models.CharField(blank=True, max_length=300, verbose_name='contact')),
                 ('hardware', models.CharField(blank=True, max_length=300, verbose_name='hardware a volunteer needs')),
+                ('search_text', models.TextField(default='', editable=False, help_text='What the directory searches; see fold.py.')),
                 ('state', models.CharField(choices=[('draft', 'draft'), ('submitted', 'submitted'), ('changes_requested', 'changes requested'), ('approved', 'approved'), ('rejected', 'rejected'), ('suspended', 'suspended'), ('withdrawn', 'withdrawn')], default='draft', editable=False, max_length=20, verbose_name='state')),
                 ('revision', models.PositiveIntegerField(default=0, editable=False, help_text='Rises with every change; a decision names the one it was made on.', verbose_name='revision')),
                 ('message', models.TextField(blank=True, editable=False, help_text='From the admin.', max_length=2000, verbose_name='message')),
@@ -88,6 +89,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('round', models.PositiveIntegerField(validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000001)])),
                 ('loss', models.FloatField()),
+                ('told_at', models.DateTimeField(auto_now_add=True)),
                 ('coordinator', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='loss_points', to='portal.coordinator')),
             ],
             options={

@@ -1,0 +1,118 @@
+"""The directory's public pages. All of them are complete without JavaScript."""
+
+import hashlib
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from portal.directory import badge as badges
+from portal.directory.find import SORTS, Wanted, choices, find
+from portal.directory.sparkline import sparkline
+from portal.directory.status import public_status
+from portal.heartbeats.uptime import uptime_90
+from portal.models import Coordinator, Mode, Presence
+
+PER_PAGE = 24
+
+
+@require_safe
+def directory(request: HttpRequest) -> HttpResponse:
+    """The listed coordinators, filtered by the query string."""
+    wanted = Wanted.read(request.GET)
+    context = {
+        "wanted": wanted,
+        "page": _page(request, wanted),
+        "presences": Presence.choices,
+        "modes": Mode.choices,
+        "choices": choices(),
+        "sorts": [(name, title) for name, (title, _order) in SORTS.items()],
+    }
+    return render(request, "portal/directory.html", context)
+
+
+@require_safe
+def directory_part(request: HttpRequest) -> HttpResponse:
+    """The list alone, for the script that keeps it fresh."""
+    page = _page(request, Wanted.read(request.GET))
+    return _fresh_part(request, "portal/cards.html", {"page": page})
+
+
+@require_safe
+def coordinator_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """One coordinator. What is not in the directory is shown to its operator alone, with why."""
+    coordinator = get_object_or_404(Coordinator, slug=slug)
+    is_own = coordinator.operator_id is not None and coordinator.operator_id == request.user.pk
+    if not coordinator.is_listed and not is_own:
+        raise Http404
+    context = _now(coordinator) | {"is_own": is_own}
+    response = render(request, "portal/coordinator.html", context)
+    if not coordinator.is_listed:
+        patch_cache_control(response, private=True, no_store=True)
+    return response
+
+
+@require_safe
+def coordinator_part(request: HttpRequest, slug: str) -> HttpResponse:
+    """What changes with heartbeats, alone."""
+    return _fresh_part(request, "portal/now.html", _now(_listed(slug)))
+
+
+@require_safe
+def status_json(request: HttpRequest, slug: str) -> HttpResponse:
+    return _tagged(request, JsonResponse(public_status(_listed(slug))))
+
+
+@require_safe
+def badge_svg(request: HttpRequest, slug: str) -> HttpResponse:
+    image = badges.as_svg(badges.badge(_listed(slug)))
+    response = HttpResponse(image, content_type="image/svg+xml")
+    patch_cache_control(response, public=True, max_age=badges.CACHE_S)
+    return response
+
+
+@require_safe
+def shields_json(request: HttpRequest, slug: str) -> HttpResponse:
+    return _tagged(request, JsonResponse(badges.as_shields(badges.badge(_listed(slug)))))
+
+
+def _listed(slug: str) -> Coordinator:
+    return get_object_or_404(Coordinator.objects.listed(), slug=slug)
+
+
+def _page(request: HttpRequest, wanted: Wanted) -> Page:
+    return Paginator(find(wanted), PER_PAGE).get_page(request.GET.get("page"))
+
+
+def _now(coordinator: Coordinator) -> dict[str, Any]:
+    uptime = uptime_90(coordinator)
+    return {
+        "coordinator": coordinator,
+        "curve": sparkline(coordinator),
+        "uptime": None if uptime is None else 100 * uptime,
+    }
+
+
+def _fresh_part(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    response = _conditional(request, render(request, template, context))
+    patch_vary_headers(response, ["Accept-Language", "Cookie"])
+    return response
+
+
+def _tagged(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """A public answer that other sites' pages may read."""
+    response = _conditional(request, response)
+    response["Access-Control-Allow-Origin"] = "*"
+    return response
+
+
+def _conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    etag = f'W/"{hashlib.sha256(response.content).hexdigest()[:24]}"'
+    if request.headers.get("If-None-Match") == etag:
+        response = HttpResponse(status=304)
+    response["ETag"] = etag
+    patch_cache_control(response, no_cache=True)
+    return response
