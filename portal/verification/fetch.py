@@ -104,7 +104,7 @@ def _request(
         http = HTTPConnection(origin.host, origin.port)
         # It has a connection and must never make one itself.
         http.auto_open = 0
-        http.sock = connection  # type: ignore[assignment]
+        http.sock = connection
         http.request("GET", target, headers=_headers(origin))
         response = http.getresponse()
         hop.status = response.status

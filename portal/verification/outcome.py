@@ -25,7 +25,7 @@ def _succeed(coordinator: Coordinator, now: datetime) -> None:
     coordinator.failures, coordinator.failing_since = 0, None
     _save(coordinator, now)
     if before != Proof.VERIFIED:
-        record("verify", f"coordinator:{coordinator.slug}", **{"from": before})
+        record("verify", f"coordinator:{coordinator.slug}", former=before)
     if was_told:
         _tell(coordinator, "recovered", Code.OK)
 

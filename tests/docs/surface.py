@@ -14,7 +14,7 @@ from tests.docs.documents import REPO
 from worker_client.cli.main import build_parser
 
 PACKAGES = ("accounts", "apiv1", "coordination", "modelen_site", "portal", "worker_client")
-READERS = {"flag", "number", "words", "folder", "get", "getenv", "pop", "setdefault"}
+READERS = {"flag", "number", "words", "networks", "folder", "get", "getenv", "pop", "setdefault"}
 # Django's own way of finding the settings; manage.py and the demo set it, people do not.
 NOT_FOR_PEOPLE = {"DJANGO_SETTINGS_MODULE"}
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")

@@ -1,6 +1,7 @@
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ def test_words_are_split_and_trimmed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment.words("MODELEN_X") == ["a.example", "b.example"]
     monkeypatch.delenv("MODELEN_X")
     assert environment.words("MODELEN_X", default=["c"]) == ["c"]
+
+
+def test_networks_are_networks_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert environment.networks("MODELEN_X") == []
+    monkeypatch.setenv("MODELEN_X", "192.0.2.0/24, 2001:db8::/32")
+    assert environment.networks("MODELEN_X") == [
+        ip_network("192.0.2.0/24"),
+        ip_network("2001:db8::/32"),
+    ]
+    for value in ("192.0.2.1/24", "example.org"):
+        monkeypatch.setenv("MODELEN_X", value)
+        with pytest.raises(ImproperlyConfigured, match="192.0.2.0/24"):
+            environment.networks("MODELEN_X")
 
 
 @pytest.mark.parametrize("secret", ["", "short", "a" * 60, "django-insecure-" + GOOD])

@@ -15,6 +15,7 @@ from portal.listings.edit import edit
 from portal.models import Attempt, Coordinator, Proof, State
 from portal.tasks import check_address
 from portal.verification import check, fetch
+from portal.verification.address import Origin
 from portal.verification.challenge import line
 from portal.verification.check import LOST_AFTER, run_check
 from portal.verification.codes import Code
@@ -36,7 +37,8 @@ def test_the_right_line_proves_the_address(serve_line: Server, coordinator: Coor
             "status": 200,
         }
     ]
-    assert attempt.started_at and attempt.started_at <= attempt.finished_at
+    assert attempt.started_at and attempt.finished_at
+    assert attempt.started_at <= attempt.finished_at
     assert (coordinator.proof, coordinator.verified_at) == (Proof.VERIFIED, attempt.finished_at)
     assert coordinator.next_check_at is None, "a draft is not on the schedule"
     assert coordinator.revision == 0, "a decision made on it still stands"
@@ -96,20 +98,28 @@ def test_an_attempt_that_is_gone(wire: Wire, db: None) -> None:
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_an_address_changed_under_way_is_not_proven(
-    serve: Serve, coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch, when: str
+    serve: Serve,
+    coordinator: Coordinator,
+    operator: User,
+    monkeypatch: pytest.MonkeyPatch,
+    when: str,
 ) -> None:
     serve(page(f"{line(coordinator)}\n".encode()))
     attempt = queued(coordinator)
 
     def move() -> None:
         current = Coordinator.objects.get(pk=coordinator.pk)
-        edit(current, current.operator, address="https://victim.example.org")
+        edit(current, operator, address="https://victim.example.org")
+
+    def fetch_and_move(origin: Origin, target: str) -> fetch.Fetched:
+        fetched = fetch.fetch(origin, target)
+        move()
+        return fetched
 
     if when == "before":
         move()
     else:
-        real = fetch.fetch
-        monkeypatch.setattr(check, "fetch", lambda *args: (real(*args), move())[0])
+        monkeypatch.setattr(check, "fetch", fetch_and_move)
     run_check(attempt.pk)
     attempt.refresh_from_db()
     coordinator.refresh_from_db()
