@@ -1,6 +1,5 @@
 """Errors as application/problem+json (RFC 9457), with a stable ``code`` and the fields at fault."""
 
-import logging
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -10,6 +9,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.signals import got_request_exception
 from django.db import IntegrityError
 from django.http import JsonResponse
+from django.utils.log import log_response
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -21,7 +21,6 @@ from portal.listings.errors import Incomplete, NotAllowed, Outdated, WrongState
 from portal.verification.errors import TooOften
 
 MEDIA_TYPE = "application/problem+json"
-log = logging.getLogger("django.request")
 
 
 def problem_handler(error: Exception, context: dict[str, Any]) -> Response:
@@ -33,7 +32,7 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response:
     response = exception_handler(known, context)
     if response is None:
         response = Response(status=500)
-        _report(error, context)
+        _report(error, response, context)
     response.data = _describe(known, response)
     response.content_type = MEDIA_TYPE
     return response
@@ -131,8 +130,14 @@ def _flatten(found: Any, field: str = "") -> Iterator[dict[str, str]]:
             yield {"field": field, "code": "invalid", "message": str(found)}
 
 
-def _report(error: Exception, context: dict[str, Any]) -> None:
-    """As Django does for its own views: whoever watches exceptions hears of it."""
-    request = context.get("request")
+def _report(error: Exception, response: Response, context: dict[str, Any]) -> None:
+    """As Django does for its own views: log it, and tell whoever watches exceptions."""
+    request = context["request"]._request
     got_request_exception.send(sender=None, request=request)
-    log.error("Internal Server Error: %s", getattr(request, "path", ""), exc_info=error)
+    log_response(
+        "Internal Server Error: %s",
+        request.path,
+        response=response,
+        request=request,
+        exception=error,
+    )

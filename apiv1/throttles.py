@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
-from rest_framework.throttling import SimpleRateThrottle
+from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 
 FAILURES_PER_MINUTE = 30
 
@@ -67,7 +67,7 @@ def count_failure(request: Request) -> None:
 
     Authentication comes before the throttles, so guesses would go uncounted.
     """
-    name = f"throttle:failures:{Throttle().get_ident(request)}"
+    name = f"throttle:failures:{BaseThrottle().get_ident(request)}"
     cache.add(name, 0, timeout=60)
     try:
         failures = cache.incr(name)

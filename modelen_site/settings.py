@@ -342,7 +342,6 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["apiv1.parsing.SmallJSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "apiv1.parsing.AlwaysJSON",
-    "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "apiv1.authentication.KeyAuthentication",
         "apiv1.authentication.BrowserSession",

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from portal.heartbeats.uptime import uptime_90
 from portal.listings.edit import EDITABLE
-from portal.models import LANGUAGE_LIST, Coordinator, LossPoint
+from portal.models import LANGUAGE_LIST, Coordinator, LossPoint, RunStatus
 
 STATED = (
     "slug", "name", "address", "description", "base_model", "mode", "languages", "data_source",
@@ -37,10 +37,22 @@ class LanguageCodes(serializers.ListField):
         return text
 
 
-class OwnCoordinatorSerializer(serializers.ModelSerializer[Coordinator]):
-    """What is unique is left to the verbs, which know when it has to be."""
+class RunStatusField(serializers.ChoiceField):
+    """Null before the first heartbeat."""
 
+    def __init__(self) -> None:
+        super().__init__(RunStatus.choices, read_only=True, allow_null=True)
+
+    def to_representation(self, value: str) -> str | None:
+        return value or None
+
+
+class OwnCoordinatorSerializer(serializers.ModelSerializer[Coordinator]):
+    """A coordinator as its operator sees it."""
+
+    # What is unique is left to the verbs, which know when it has to be.
     languages = LanguageCodes(required=False)
+    run_status = RunStatusField()
 
     class Meta:
         model = Coordinator
@@ -55,7 +67,10 @@ class OwnCoordinatorSerializer(serializers.ModelSerializer[Coordinator]):
 
 
 class ListedCoordinatorSerializer(serializers.ModelSerializer[Coordinator]):
+    """A coordinator as everybody sees it."""
+
     languages = LanguageCodes()
+    run_status = RunStatusField()
 
     class Meta:
         model = Coordinator

@@ -11,10 +11,14 @@ from rest_framework.views import APIView
 from accounts.keys.scopes import Scope
 from portal.models import Coordinator, CoordinatorQuerySet
 
+# Without OPTIONS: no preflight is ever granted, and DRF's answer to it describes nothing new.
+METHODS = ["get", "head", "post", "put", "patch", "delete"]
+
 
 class PrivateView(APIView):
     """For operators: ``scopes`` names per method what a key needs."""
 
+    http_method_names = METHODS
     scopes: ClassVar[dict[str, Scope]] = {}
 
     def own_coordinators(self) -> CoordinatorQuerySet:
@@ -46,6 +50,7 @@ class PrivateView(APIView):
 class PublicView(APIView):
     """For everybody, scripts on other sites' pages included; no credentials are looked at."""
 
+    http_method_names = METHODS
     authentication_classes = ()
     permission_classes = (AllowAny,)
 

@@ -1,6 +1,7 @@
 """API keys. Through a key nobody gets at more than that key may do itself."""
 
 from allauth.account.decorators import reauthentication_required
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.urls import reverse
@@ -26,6 +27,7 @@ from apiv1.serializers.keys import (
     RotationSerializer,
 )
 from apiv1.views.base import PrivateView
+from portal.models import Coordinator
 
 
 @reauthentication_required
@@ -86,10 +88,18 @@ class Keys(KeyView, ListAPIView):
         given = KeyWishSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         wish = dict(given.validated_data)
-        slug = wish.pop("coordinator", None)
-        coordinator = None if slug is None else self.own_coordinator(slug)
+        coordinator = self.named_coordinator(wish.pop("coordinator", None))
         made = create_key(request.user, **wish, coordinator=coordinator, within=request.auth)
         return _show_new(*made)
+
+    def named_coordinator(self, slug: str | None) -> Coordinator | None:
+        """Raises ValidationError unless it is the caller's."""
+        if slug is None:
+            return None
+        coordinator = self.own_coordinators().filter(slug=slug).first()
+        if coordinator is None:
+            raise ValidationError({"coordinator": _("Choose one of your own coordinators.")})
+        return coordinator
 
 
 @extend_schema(tags=["keys"])

@@ -1,0 +1,132 @@
+"""The committed description: it is the code's, and the code keeps to it whatever is sent."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from django.conf import settings
+from django.core.cache import cache
+from django.core.management import call_command
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections, transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from accounts.keys.create import create_key
+from accounts.models import User
+from portal.models import Coordinator
+from tests.apiv1.calling import Caller, anonymous
+
+COMMITTED = settings.BASE_DIR / "apiv1/openapi.json"
+DESCRIBED = json.loads(COMMITTED.read_text("utf-8"))
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+OPERATIONS = [
+    pytest.param(method, path, id=f"{method.upper()} {path}")
+    for path, operations in DESCRIBED["paths"].items()
+    for method in operations
+]
+
+
+def test_the_committed_file_is_what_the_code_says(tmp_path: Path) -> None:
+    """If it is not: manage.py spectacular --format openapi-json --file apiv1/openapi.json"""
+    generated = tmp_path / "openapi.json"
+    call_command(
+        "spectacular",
+        validate=True,
+        fail_on_warn=True,
+        format="openapi-json",
+        file=str(generated),
+    )
+    assert json.loads(generated.read_text("utf-8")) == DESCRIBED
+
+
+def test_it_is_served_with_a_tag(db: None) -> None:
+    response = anonymous()("GET", "openapi.json")
+    assert response.json() == DESCRIBED
+    again = anonymous()("GET", "openapi.json", headers={"If-None-Match": response["ETag"]})
+    assert again.status_code == 304
+
+
+def test_the_page_takes_nothing_from_elsewhere(db: None) -> None:
+    page = anonymous()("GET", "docs").content.decode()
+    assert 'data-openapi="/api/v1/openapi.json"' in page
+    assert "//" not in page.replace("http://www.w3.org", "").partition("<body>")[0]
+
+
+def test_names_of_choices_do_not_depend_on_where_they_are_used() -> None:
+    schemas = DESCRIBED["components"]["schemas"]
+    assert not [name for name in schemas if name.endswith("Enum")]
+
+
+@pytest.fixture
+def one_connection() -> Iterator[None]:
+    """As Django's own test client: the test's transaction outlives each request."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def places(draft: Coordinator, listed: Coordinator, operator: User) -> dict[str, Any]:
+    """What there is, for paths that shall lead somewhere."""
+    key, _secret = create_key(operator, "one", ["profile:read"], None, 30)
+    attempt = draft.attempts.create(
+        trigger="owner", address=draft.address, queued_at=timezone.now(), code="not_found"
+    )
+    return {"slug": draft.slug, "attempt_id": attempt.pk, "key_id": key.key_id}
+
+
+@pytest.mark.usefixtures("one_connection")
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_whatever_is_sent_the_answer_is_as_described(
+    method: str, path: str, owner: Caller, places: dict[str, Any]
+) -> None:
+    schema = schemathesis.openapi.from_dict(DESCRIBED)
+    schema.app = get_wsgi_application()
+    operation = schema[path][method.upper()]
+
+    @hypothesis_settings(
+        max_examples=12,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(), leads_somewhere=st.booleans(), known=st.booleans())
+    def check(case: schemathesis.Case, leads_somewhere: bool, known: bool) -> None:
+        if leads_somewhere:
+            found = places | ({"slug": "listed"} if "directory" in path else {})
+            case.path_parameters = {
+                name: found[name] for name in places if "{" + name + "}" in path
+            }
+        cache.clear()
+        # Each example finds the same state.
+        with transaction.atomic():
+            response = case.call(headers=owner.headers if known else {})
+            transaction.set_rollback(True)
+        case.validate_response(response, checks=CHECKS)
+
+    check()
