@@ -1,7 +1,7 @@
 """Verb: gather what the site keeps about a person."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -39,12 +39,12 @@ def export_account(user: User) -> dict[str, Any]:
         "deeds": [_deed(event) for event in AuditEvent.objects.filter(actor=user)],
     }
     for _receiver, more in account_exporting.send(sender=User, user=user):
-        sections |= more
+        sections |= cast(dict[str, Any], more)
     return sections
 
 
 def _time(moment: datetime | None) -> str | None:
-    return moment and moment.isoformat()
+    return moment.isoformat() if moment else None
 
 
 def _factor(factor: Authenticator) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """View: choose a language, for this browser and, signed in, for the account's mails."""
 
-from typing import cast
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import check_for_language
@@ -15,4 +13,4 @@ def set_language(request: HttpRequest) -> HttpResponse:
     code = request.POST.get("language", "")
     if code in dict(settings.LANGUAGES) and check_for_language(code) and request.user.pk:
         User.objects.filter(pk=request.user.pk).update(language=code)
-    return cast(HttpResponse, set_browser_language(request))
+    return set_browser_language(request)

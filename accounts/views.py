@@ -35,9 +35,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     with override(user.language):
         messages.success(request, _("Your settings are saved."))
     response = redirect("accounts:settings")
-    response.set_cookie(
-        settings.LANGUAGE_COOKIE_NAME, user.language, samesite=settings.SESSION_COOKIE_SAMESITE
-    )
+    response.set_cookie(settings.LANGUAGE_COOKIE_NAME, user.language, samesite="Lax")
     return response
 
 

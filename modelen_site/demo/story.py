@@ -77,6 +77,7 @@ def _set_stage(plan: Plan, texts: Texts, places: Places, url: str, screen: Scree
         except CommandError as error:
             raise DemoFailed(str(error)) from error
     screen.say(f"  administrator {stage.ADMIN}, password {password}, see {places.home}/admin.txt")
+    screen.say("  (the first visit to /admin/ sets up a second factor)")
 
 
 def _serve(port: int, children: Children, screen: Screen) -> Child:

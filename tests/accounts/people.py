@@ -13,7 +13,7 @@ PASSWORD = "a long enough passphrase"
 
 def link_in_mail() -> str:
     """The first link of the newest mail, without its host."""
-    found = re.search(r"https?://[^/\s]+(/\S+)", mail.outbox[-1].body)
+    found = re.search(r"https?://[^/\s]+(/\S+)", str(mail.outbox[-1].body))
     assert found, mail.outbox[-1].body
     return found[1]
 

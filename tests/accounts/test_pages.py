@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 from urllib.parse import unquote
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 
 from accounts.models import User
@@ -36,7 +35,8 @@ class Inline(HTMLParser):
             self.found.append(self.get_starttag_text() or tag)
 
 
-def assert_is_ours(page: HttpResponse) -> None:
+def assert_is_ours(client: Client, path: str) -> None:
+    page = client.get(f"/accounts/{path}")
     html = page.content.decode()
     assert page.status_code == 200
     assert html.count("<h1>") == 1
@@ -51,12 +51,12 @@ def assert_is_ours(page: HttpResponse) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", FOR_ALL)
 def test_a_visitor_reads(path: str, client: Client) -> None:
-    assert_is_ours(client.get(f"/accounts/{path}"))
+    assert_is_ours(client, path)
 
 
 @pytest.mark.parametrize("path", FOR_ONE)
 def test_an_owner_reads(path: str, ada: User, sign_in: SignIn) -> None:
-    assert_is_ours(sign_in(ada).get(f"/accounts/{path}"))
+    assert_is_ours(sign_in(ada), path)
 
 
 @pytest.mark.parametrize("path", FOR_ONE)
@@ -74,13 +74,12 @@ def test_somebody_with_a_second_factor_reads(
     second_factor(ada)
     if path == "2fa/recovery-codes/":
         client.post("/accounts/2fa/recovery-codes/generate/")
-    assert_is_ours(client.get(f"/accounts/{path}"))
+    assert_is_ours(client, path)
 
 
 def test_the_second_step_of_signing_in(ada: User, second_factor: Activate, sign_in: SignIn) -> None:
     second_factor(ada)
-    page = sign_in(ada).get("/accounts/2fa/authenticate/")
-    assert_is_ours(page)
+    assert_is_ours(sign_in(ada), "2fa/authenticate/")
 
 
 @pytest.mark.django_db

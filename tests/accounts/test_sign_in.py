@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 def name(client: Client) -> str:
     """Who is signed in."""
-    return str(get_user(client))  # type: ignore[arg-type]
+    return str(get_user(client))
 
 
 def log_in(client: Client, email: str, password: str = PASSWORD):
