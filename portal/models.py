@@ -5,7 +5,9 @@ Three things about a coordinator move independently, each by verbs of its own: t
 (``portal.heartbeats``).
 """
 
+from collections.abc import Collection
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -180,12 +182,23 @@ class Coordinator(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("portal:coordinator", args=[self.slug])
 
-    def clean(self) -> None:
-        """Raises ValidationError for an address against the rules; else gives it one spelling."""
+    def clean_fields(self, exclude: Collection[str] | None = None) -> None:
+        """Also raises ValidationError for an address against the rules; else gives it one spelling.
+
+        Not in ``clean``, whose errors a form without the address could not show.
+        """
+        errors: dict[str, Any] = {}
         try:
-            self.address = canonical(self.address)
+            super().clean_fields(exclude)
         except ValidationError as error:
-            raise ValidationError({"address": error}) from error
+            errors = error.update_error_dict(errors)
+        if "address" not in {*(exclude or ()), *errors}:
+            try:
+                self.address = canonical(self.address)
+            except ValidationError as error:
+                errors["address"] = [error]
+        if errors:
+            raise ValidationError(errors)
 
     @property
     def language_codes(self) -> list[str]:

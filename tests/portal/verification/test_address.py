@@ -1,5 +1,6 @@
 import pytest
 from django.core.exceptions import ValidationError
+from django.forms import modelform_factory
 
 from accounts.models import User
 from portal.listings.edit import begin, edit
@@ -107,6 +108,21 @@ def test_a_listing_refuses_it_by_field(operator: User) -> None:
         begin(operator, name="Demo", slug="demo", address="https://127.0.0.1/c/demo")
     assert caught.value.message_dict == {"address": ["Write a host name instead of an IP address."]}
     assert not Coordinator.objects.exists()
+
+
+def test_every_wrong_field_is_told_at_once(operator: User) -> None:
+    with pytest.raises(ValidationError) as caught:
+        begin(operator, name="", slug="demo", address="https://127.0.0.1", mode="odd")
+    assert set(caught.value.message_dict) == {"name", "address", "mode"}
+    with pytest.raises(ValidationError) as caught:
+        begin(operator, name="Demo", slug="demo", address="")
+    assert caught.value.message_dict == {"address": ["This field cannot be blank."]}
+
+
+def test_a_form_without_the_address_leaves_it_alone(coordinator: Coordinator) -> None:
+    coordinator.address = "https://127.0.0.1"
+    form = modelform_factory(Coordinator, fields=["name"])({"name": "New"}, instance=coordinator)
+    assert form.is_valid() and coordinator.address == "https://127.0.0.1"
 
 
 def test_a_listing_keeps_the_one_spelling(coordinator: Coordinator, operator: User) -> None:
