@@ -116,9 +116,10 @@ class WorkerProcess(Program):
 
 
 class Site:
-    """State folder, port and processes of one site. Leaving the block ends what still runs."""
+    """State folder, port and processes of one site, with more environment ``variables`` if needed.
+    Leaving the block ends what still runs."""
 
-    def __init__(self, folder: Path, models: Path | None = None) -> None:
+    def __init__(self, folder: Path, models: Path | None = None, **variables: str) -> None:
         self.folder, self.port = folder, free_port()
         self.var = folder / "var"
         self.server: Program | None = None
@@ -128,6 +129,7 @@ class Site:
             "MODELEN_DISK_RESERVE_BYTES": "0",
             "PYTHONPATH": str(REPO),
             "PYTHONUNBUFFERED": "1",
+            **variables,
         }
         if models is not None:
             self._environment["MODELEN_MODELS_DIR"] = str(models)
