@@ -74,7 +74,7 @@ class ListedCoordinatorSerializer(serializers.ModelSerializer[Coordinator]):
 
     class Meta:
         model = Coordinator
-        fields = (*STATED, "created_at", *SEEN)
+        fields: tuple[str, ...] = (*STATED, "created_at", *SEEN)
         read_only_fields = fields
 
 

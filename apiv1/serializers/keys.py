@@ -20,11 +20,11 @@ class KeySerializer(serializers.ModelSerializer[ApiKey]):
 
     class Meta:
         model = ApiKey
-        fields = (
+        fields: tuple[str, ...] = (
             "key_id", "name", "scopes", "coordinator", "live", "created_at", "expires_at",
             "last_used_at", "revoked_at",
         )  # fmt: skip
-        read_only_fields = fields
+        read_only_fields: tuple[str, ...] = fields
 
 
 class NewKeySerializer(KeySerializer):

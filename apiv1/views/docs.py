@@ -26,7 +26,7 @@ def openapi(request: HttpRequest) -> HttpResponse:
     response["ETag"] = etag
     response["Access-Control-Allow-Origin"] = "*"
     response["Cache-Control"] = "public, max-age=300"
-    return get_conditional_response(request, etag=etag, response=response)
+    return get_conditional_response(request, etag=etag, response=response) or response
 
 
 @require_safe

@@ -1,15 +1,17 @@
 """Callers of the API."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponse
 from django.test import Client
 
 from accounts.keys.create import create_key
 from accounts.keys.scopes import Scope
 from accounts.models import User
 from portal.models import Coordinator
+
+if TYPE_CHECKING:  # the type checker's name for what the test client returns
+    from django.test.client import _MonkeyPatchedWSGIResponse as Answer
 
 ROOT = "/api/v1/"
 ALL_SCOPES = tuple(Scope.values)
@@ -23,7 +25,7 @@ class Caller:
 
     def __call__(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
-    ) -> HttpResponse:
+    ) -> "Answer":
         send = getattr(self.client, method.lower())
         given = {} if method == "GET" else {"data": "", "content_type": "application/json"}
         given |= {} if body is None else {"data": body}
@@ -42,7 +44,7 @@ def anonymous() -> Caller:
     return Caller(Client())
 
 
-def problem(response: HttpResponse, status: int, code: str) -> dict[str, Any]:
+def problem(response: "Answer", status: int, code: str) -> dict[str, Any]:
     """The problem that the response has to be."""
     body = response.json()
     assert (response.status_code, body.get("code")) == (status, code), body
