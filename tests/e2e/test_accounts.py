@@ -1,0 +1,195 @@
+"""Sign-up, second factors and a person's own pages, in a real browser."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import global_settings
+from django.db import connection
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from accounts.create_admin import create_admin
+from accounts.models import User
+from tests.accounts.people import PASSWORD, code
+from tests.modelen_site.processes import ServerProcess, serving
+
+# The browser's driver keeps an event loop in this thread, where Django would refuse its ORM.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.django_db(transaction=True)]
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+PAGES = ["login/", "signup/", "password/reset/"]
+OWN_PAGES = ["settings/", "email/", "password/change/", "2fa/", "2fa/totp/activate/",
+             "2fa/webauthn/add/", "sessions/", "data/", "delete/"]  # fmt: skip
+Visit = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def server(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerProcess]:
+    """The site over the tests' own database; it prints its mail."""
+    environment = {
+        "DJANGO_SETTINGS_MODULE": "modelen_site.settings",
+        "DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
+        "MODELEN_VAR": str(tmp_path_factory.mktemp("state")),
+        "MODELEN_DEBUG": "1",
+    }
+    with serving("manage.py", "serve", "--port", "0", **environment) as process:
+        yield process
+
+
+@pytest.fixture
+def visit(browser: Browser, server: ServerProcess) -> Iterator[Visit]:
+    """Open a page under /accounts/ in a fresh profile; a complaint on the console fails the test.
+
+    By the name of this computer, since security keys want a name.
+    """
+    complaints: list[str] = []
+    contexts = []
+
+    def complain(message: ConsoleMessage) -> None:
+        # Django's administration names no icon, so that the browser looks for one.
+        if message.type in ("error", "warning") and "favicon" not in message.location["url"]:
+            complaints.append(f"{message.text} ({message.location['url']})")
+
+    def open_page(path: str, **options: Any) -> Page:
+        base = server.url.replace("127.0.0.1", "localhost") + "/accounts/"
+        context = browser.new_context(base_url=base, **({"locale": "en-GB"} | options))
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        page = context.new_page()
+        page.on("console", complain)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def admin(settings: Any) -> User:
+    settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
+    return create_admin("admin@example.org", PASSWORD)
+
+
+def sign_in(page: Page, email: str) -> None:
+    page.get_by_label("Email").fill(email)
+    page.get_by_label(re.compile(r"^Password")).fill(PASSWORD)
+    page.locator("main").get_by_role("button", name="Sign In", exact=True).click()
+    page.wait_for_url(lambda url: "/login/" not in url)
+
+
+def confirm(page: Page) -> None:
+    """Answer the question for the password before something delicate."""
+    page.get_by_label(re.compile(r"^Password")).fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    page.wait_for_url(lambda url: "/reauthenticate/" not in url)
+
+
+def printed_link(server: ServerProcess) -> str:
+    """The next link in what the server prints."""
+    assert server.process.stdout is not None
+    for line in server.process.stdout:
+        if found := re.search(r"/accounts/confirm-email/\S+", line):
+            return found[0]
+    raise AssertionError("the server ended without a mail")
+
+
+def test_signing_up_with_the_printed_mail(visit: Visit, server: ServerProcess) -> None:
+    page = visit("signup/")
+    page.get_by_label("Email").fill("new@example.org")
+    page.get_by_label(re.compile(r"^Password")).fill(PASSWORD)
+    page.get_by_role("button", name="Sign Up").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Verify Your Email Address")
+    page.goto(printed_link(server))
+    page.get_by_role("button", name="Confirm").click()
+    page.wait_for_url(lambda url: "/confirm-email/" not in url)
+    page.goto("settings/")
+    if "/login/" in page.url:
+        sign_in(page, "new@example.org")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
+
+
+def test_the_administration_after_an_authenticator_application(visit: Visit, admin: User) -> None:
+    page = visit("../admin/")
+    sign_in(page, admin.email)
+    expect(page.get_by_text("asks for a second factor")).to_be_visible()
+    page.get_by_role("link", name="Activate").click()
+    confirm(page)
+    secret = page.get_by_label("Authenticator secret").input_value()
+    page.get_by_label("Authenticator code").fill(code(secret))
+    page.get_by_role("button", name="Activate").click()
+    expect(page.get_by_label("Unused codes")).to_be_visible()
+    page.goto("../admin/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Site administration")
+
+
+def test_a_passkey_is_added_and_signs_in(visit: Visit, admin: User) -> None:
+    page = visit("2fa/webauthn/add/")
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("WebAuthn.enable")
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+    }
+    devtools.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    sign_in(page, admin.email)
+    confirm(page)
+    page.get_by_label("Passwordless").check()
+    page.locator("main").get_by_role("button", name="Add").click()
+    expect(page.get_by_label("Unused codes")).to_be_visible()
+    page.goto("2fa/webauthn/")
+    expect(page.get_by_role("table")).to_contain_text("Passkey")
+    page.get_by_role("button", name="Sign out").click()
+    page.goto("login/?next=/accounts/settings/")
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility_rules_of_axe_hold(visit: Visit, admin: User, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    def look(page: Page) -> None:
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
+
+    page = visit("login/", color_scheme=scheme, bypass_csp=True)
+    for path in PAGES:
+        page.goto(path)
+        look(page)
+    page.goto("2fa/totp/activate/")
+    sign_in(page, admin.email)
+    look(page)
+    confirm(page)
+    for path in OWN_PAGES:
+        page.goto(path)
+        look(page)
+
+
+def test_nothing_scrolls_sideways_on_a_small_phone(visit: Visit, admin: User) -> None:
+    page = visit("settings/", viewport={"width": 320, "height": 640})
+    sign_in(page, admin.email)
+    for path in ("settings/", "2fa/", "sessions/", "delete/"):
+        page.goto(path)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 320, path
