@@ -83,7 +83,6 @@ INSTALLED_APPS = [
     "csp",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "allauth",
     "allauth.account",
     "allauth.mfa",

@@ -2,14 +2,13 @@
 
 import hashlib
 from functools import cache
-from pathlib import Path
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-OPENAPI = Path(__file__).resolve().parents[1] / "openapi.json"
+from apiv1.reference import OPENAPI, reference
 
 
 @cache
@@ -31,4 +30,5 @@ def openapi(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    return render(request, "apiv1/docs.html")
+    """The same as a page."""
+    return render(request, "apiv1/docs.html", {"reference": reference()})

@@ -9,7 +9,7 @@ from apiv1.serializers.keys import MeSerializer
 from apiv1.views.base import PrivateView
 
 
-@extend_schema(tags=["me"])
+@extend_schema(tags=["profile"])
 class Me(PrivateView):
     scopes = {"GET": Scope.PROFILE_READ}
 
