@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-BENCHMARKS = ("merge",)
+BENCHMARKS = ("merge", "directory")
 
 
 def main() -> int:

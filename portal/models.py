@@ -71,7 +71,7 @@ class RunStatus(models.TextChoices):
 class CoordinatorQuerySet(models.QuerySet["Coordinator"]):
     def listed(self) -> "CoordinatorQuerySet":
         """Those in the public directory: approved, with an address that is proven (or was)."""
-        return self.filter(state=State.APPROVED).exclude(proof=Proof.UNVERIFIED)
+        return self.filter(listed=1)
 
 
 class Coordinator(models.Model):
@@ -98,9 +98,9 @@ class Coordinator(models.Model):
     data_licence = models.CharField(_("licence of the data"), max_length=300, blank=True)
     contact = models.CharField(_("contact"), max_length=300, blank=True)
     hardware = models.CharField(_("hardware a volunteer needs"), max_length=300, blank=True)
-    search_text = models.TextField(
-        default="", editable=False, help_text=_("What the directory searches; see fold.py.")
-    )
+    # What the directory sorts by and searches: see portal/directory/fold.py
+    sort_name = models.CharField(max_length=120, default="", editable=False)
+    search_text = models.TextField(default="", editable=False)
 
     # The listing
     state = models.CharField(
@@ -153,6 +153,16 @@ class Coordinator(models.Model):
     loss = models.FloatField(_("loss"), null=True, editable=False)
     software = models.CharField(_("software"), max_length=80, blank=True, editable=False)
 
+    # A number and no truth value, since SQLite uses an index for comparisons only.
+    listed = models.GeneratedField(
+        expression=models.Case(
+            models.When(models.Q(state=State.APPROVED) & ~models.Q(proof=Proof.UNVERIFIED), then=1),
+            default=0,
+        ),
+        output_field=models.SmallIntegerField(),
+        db_persist=True,
+    )
+
     objects = CoordinatorQuerySet.as_manager()
 
     class Meta:
@@ -160,7 +170,10 @@ class Coordinator(models.Model):
         verbose_name_plural = _("coordinators")
         ordering = ("-created_at", "-id")
         indexes = (
-            models.Index(fields=["state", "proof", "-approved_at", "-id"], name="portal_directory"),
+            models.Index(fields=["listed", "-approved_at", "-id"], name="portal_newest"),
+            models.Index(fields=["listed", "sort_name", "id"], name="portal_by_name"),
+            models.Index(fields=["listed", "-workers", "-id"], name="portal_most_workers"),
+            models.Index(fields=["listed", "-heartbeat_at", "-id"], name="portal_last_heard"),
             models.Index(fields=["next_check_at"], name="portal_next_check"),
             models.Index(fields=["presence", "heartbeat_at"], name="portal_presence"),
         )

@@ -14,7 +14,7 @@ from portal.models import Coordinator, CoordinatorQuerySet, Mode, Presence
 
 SORTS: dict[str, tuple[str | Promise, tuple[str | OrderBy, ...]]] = {
     "new": (_("newest"), ("-approved_at", "-id")),
-    "name": (_("name"), ("search_text", "id")),
+    "name": (_("name"), ("sort_name", "id")),
     "workers": (_("most volunteers"), (F("workers").desc(nulls_last=True), "-id")),
     "heard": (_("last heard from"), (F("heartbeat_at").desc(nulls_last=True), "-id")),
 }

@@ -6,6 +6,7 @@ from portal.models import Coordinator
 
 # Lower-casing alone would part what a Turkish reader takes for one letter, and join it wrongly.
 _TURKISH = str.maketrans("İIı", "iii")
+MAX_NAME = 120
 SEARCHED = ("name", "slug", "base_model", "languages", "description", "data_source")
 
 
@@ -15,6 +16,10 @@ def fold(text: str) -> str:
     return " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())
 
 
-def search_text(coordinator: Coordinator) -> str:
-    """Everything one may find it by, its name first, so that this sorts by name too."""
-    return fold(" ".join(getattr(coordinator, name) for name in SEARCHED))
+def folded(coordinator: Coordinator) -> dict[str, str]:
+    """The columns that the directory sorts by and searches."""
+    return {
+        # Folding can lengthen: one ligature is two letters.
+        "sort_name": fold(coordinator.name)[:MAX_NAME],
+        "search_text": fold(" ".join(getattr(coordinator, name) for name in SEARCHED)),
+    }

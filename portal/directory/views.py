@@ -3,7 +3,6 @@
 import hashlib
 from typing import Any
 
-from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import patch_cache_control, patch_vary_headers
@@ -16,7 +15,13 @@ from portal.directory.status import public_status
 from portal.heartbeats.uptime import uptime_90
 from portal.models import Coordinator, Mode, Presence
 
-PER_PAGE = 24
+PER_PAGE = 18
+MAX_PAGE = 1000
+# The columns of a card; the long ones are left where they are.
+SHOWN = (
+    "slug", "name", "description", "base_model", "languages", "presence", "round", "rounds",
+    "workers", "loss",
+)  # fmt: skip
 
 
 @require_safe
@@ -83,8 +88,19 @@ def _listed(slug: str) -> Coordinator:
     return get_object_or_404(Coordinator.objects.listed(), slug=slug)
 
 
-def _page(request: HttpRequest, wanted: Wanted) -> Page:
-    return Paginator(find(wanted), PER_PAGE).get_page(request.GET.get("page"))
+def _page(request: HttpRequest, wanted: Wanted) -> dict[str, Any]:
+    """One page of what matches. How many match in all is not counted: that would read every row,
+    whereas a page reads along an index until it is full."""
+    asked = request.GET.get("page", "")
+    number = min(int(asked), MAX_PAGE) if asked.isascii() and asked.isdigit() else 1
+    start = PER_PAGE * (max(1, number) - 1)
+    rows = list(find(wanted).only(*SHOWN)[start : start + PER_PAGE + 1])
+    return {
+        "coordinators": rows[:PER_PAGE],
+        "number": max(1, number),
+        "previous": number - 1 if number > 1 else None,
+        "next": number + 1 if len(rows) > PER_PAGE else None,
+    }
 
 
 def _now(coordinator: Coordinator) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from django.db.models import F
 
 from accounts.audit import record
 from accounts.models import User
-from portal.directory.fold import search_text
+from portal.directory.fold import folded
 from portal.listings.errors import NotAllowed, Outdated, WrongState
 from portal.listings.transition import demand_operator
 from portal.models import ENDED, Coordinator, Proof, State
@@ -29,7 +29,8 @@ def begin(by: User, **fields: Any) -> Coordinator:
     """Save a draft of ``by``; raises ValidationError naming the fields that are wrong."""
     coordinator = Coordinator(operator=by, proof_token=draw_token(), **fields)
     coordinator.full_clean()
-    coordinator.search_text = search_text(coordinator)
+    for name, value in folded(coordinator).items():
+        setattr(coordinator, name, value)
     coordinator.save()
     record("begin", f"coordinator:{coordinator.slug}", by)
     return coordinator
@@ -60,7 +61,7 @@ def edit(coordinator: Coordinator, by: User, revision: int | None = None, **fiel
     coordinator.full_clean()
     changed = {name: getattr(coordinator, name) for name in changed}
     values = changed | (_after_move(coordinator) if "address" in changed else {})
-    values["search_text"] = search_text(coordinator)
+    values |= folded(coordinator)
     rows = Coordinator.objects.filter(pk=coordinator.pk, revision=expected)
     if not rows.update(revision=F("revision") + 1, **values):
         coordinator.refresh_from_db()

@@ -31,7 +31,8 @@ class Migration(migrations.Migration):
                 ('data_licence', models.CharField(blank=True, max_length=300, verbose_name='licence of the data')),
                 ('contact', models.CharField(blank=True, max_length=300, verbose_name='contact')),
                 ('hardware', models.CharField(blank=True, max_length=300, verbose_name='hardware a volunteer needs')),
-                ('search_text', models.TextField(default='', editable=False, help_text='What the directory searches; see fold.py.')),
+                ('sort_name', models.CharField(default='', editable=False, max_length=120)),
+                ('search_text', models.TextField(default='', editable=False)),
                 ('state', models.CharField(choices=[('draft', 'draft'), ('submitted', 'submitted'), ('changes_requested', 'changes requested'), ('approved', 'approved'), ('rejected', 'rejected'), ('suspended', 'suspended'), ('withdrawn', 'withdrawn')], default='draft', editable=False, max_length=20, verbose_name='state')),
                 ('revision', models.PositiveIntegerField(default=0, editable=False, help_text='Rises with every change; a decision names the one it was made on.', verbose_name='revision')),
                 ('message', models.TextField(blank=True, editable=False, help_text='From the admin.', max_length=2000, verbose_name='message')),
@@ -54,6 +55,7 @@ class Migration(migrations.Migration):
                 ('workers', models.PositiveIntegerField(editable=False, null=True, verbose_name='workers')),
                 ('loss', models.FloatField(editable=False, null=True, verbose_name='loss')),
                 ('software', models.CharField(blank=True, editable=False, max_length=80, verbose_name='software')),
+                ('listed', models.GeneratedField(db_persist=True, expression=models.Case(models.When(models.Q(('state', 'approved'), models.Q(('proof', 'unverified'), _negated=True)), then=1), default=0), output_field=models.SmallIntegerField())),
                 ('approved_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='approved by')),
                 ('operator', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='coordinators', to=settings.AUTH_USER_MODEL, verbose_name='operator')),
             ],
@@ -110,7 +112,19 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='coordinator',
-            index=models.Index(fields=['state', 'proof', '-approved_at', '-id'], name='portal_directory'),
+            index=models.Index(fields=['listed', '-approved_at', '-id'], name='portal_newest'),
+        ),
+        migrations.AddIndex(
+            model_name='coordinator',
+            index=models.Index(fields=['listed', 'sort_name', 'id'], name='portal_by_name'),
+        ),
+        migrations.AddIndex(
+            model_name='coordinator',
+            index=models.Index(fields=['listed', '-workers', '-id'], name='portal_most_workers'),
+        ),
+        migrations.AddIndex(
+            model_name='coordinator',
+            index=models.Index(fields=['listed', '-heartbeat_at', '-id'], name='portal_last_heard'),
         ),
         migrations.AddIndex(
             model_name='coordinator',

@@ -35,7 +35,7 @@ def three(operator: User, admin: User) -> list[Coordinator]:
 def shown(client: Client, **query: str) -> list[str]:
     page = client.get(LIST, query)
     assert page.status_code == 200
-    return [coordinator.slug for coordinator in page.context["page"]]
+    return [coordinator.slug for coordinator in page.context["page"]["coordinators"]]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_feeds(client: Client, three: list[Coordinator]) -> None:
 def test_pages_neither_repeat_nor_skip(client: Client, operator: User, admin: User) -> None:
     slugs = {make_listed(operator, admin, f"c{number:02}").slug for number in range(26)}
     first, second = shown(client, q="c"), shown(client, q="c", page="2")
-    assert len(first) == 24 and {*first, *second} == slugs
+    assert len(first) == 18 and {*first, *second} == slugs
     assert "?q=c&amp;page=2" in client.get(LIST, {"q": "c"}).content.decode()
 
 
@@ -205,9 +205,9 @@ def test_the_number_of_queries_does_not_grow(
     for number in range(count):
         listed = make_listed(operator, admin, f"c{number:02}")
         receive(listed, Beat(1, "acik", round=1, rounds=2, loss=1.0))
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(3):
         client.get(LIST)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(1):
         client.get(LIST, {"q": "c0", "presence": "online", "sort": "workers"})
     with django_assert_num_queries(3):
         client.get(f"{LIST}c01/")
