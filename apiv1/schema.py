@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 PROBLEM_SCHEMA = {
     "type": "object",
-    "description": "RFC 9457. `code` is stable and for programs, `detail` is for people.",
+    "description": "RFC 9457. The code is stable and for programs, detail is for people.",
     "required": ["type", "title", "status", "detail", "code"],
     "properties": {
         "type": {"type": "string"},
@@ -79,7 +79,7 @@ class ApiSchema(AutoSchema):
         if "If-None-Match" in names:
             operation["responses"]["304"] = {"description": "You have it already."}
         if scope := getattr(self.view, "scopes", {}).get(self.method):
-            needs = f"Needs the scope `{scope.value}`."
+            needs = f"Needs the scope {scope.value}."
             text = operation.get("description", "")
             operation["description"] = f"{text}\n\n{needs}".strip()
         return operation
