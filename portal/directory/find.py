@@ -22,6 +22,7 @@ MAX_QUERY = 100
 MAX_WORDS = 5
 CHOICES = 50
 CHOICES_KEPT_S = 60
+CHOICES_KEY = "portal-directory-choices"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,11 @@ class Choices:
 
 def choices() -> Choices:
     """Counted once a minute, not for every visitor."""
-    return cache.get_or_set("portal-directory-choices", _count_choices, CHOICES_KEPT_S)
+    counted: Choices | None = cache.get(CHOICES_KEY)
+    if counted is None:
+        counted = _count_choices()
+        cache.set(CHOICES_KEY, counted, CHOICES_KEPT_S)
+    return counted
 
 
 def _count_choices() -> Choices:

@@ -116,8 +116,8 @@ def _submit(request: HttpRequest, coordinator: Coordinator) -> HttpResponse:
             submit(coordinator, operator_of(request))
         messages.success(request, _("It is submitted; an admin will read it."))
     except Incomplete as error:
-        names = (str(Coordinator._meta.get_field(name).verbose_name) for name in error.fields)
-        told = {"fields": ", ".join(names)}
+        labels = ListingForm(instance=coordinator).fields
+        told = {"fields": ", ".join(str(labels[name].label) for name in error.fields)}
         messages.error(request, _("Before you submit, fill in: %(fields)s.") % told)
         return redirect("portal:panel-edit", coordinator.slug)
     except REFUSALS as error:

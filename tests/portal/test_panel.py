@@ -89,7 +89,7 @@ def test_the_way_of_an_application(owner: Client) -> None:
     path = saved.redirect_chain[-1][0]
     refused = owner.post(f"{path}submit/", follow=True)
     assert refused.redirect_chain[-1][0] == f"{path}edit/"
-    assert "fill in: description, source of the data" in refused.content.decode()
+    assert "fill in: Description, Source of the data" in refused.content.decode()
     owner.post(f"{path}edit/", FIELDS | REST | {"revision": one.revision, "submit": "yes"})
     one.refresh_from_db()
     assert (one.state, one.contact) == ("submitted", "team@example.org")
@@ -136,8 +136,10 @@ def test_a_submitted_slug_stays(owner: Client, listed: Coordinator) -> None:
     assert (listed.slug, listed.name, listed.state) == ("demo", "Y", "approved")
 
 
-def test_the_admins_words_are_shown(owner: Client, draft: Coordinator, admin: User) -> None:
-    submit(draft, by=draft.operator)
+def test_the_admins_words_are_shown(
+    owner: Client, draft: Coordinator, operator: User, admin: User
+) -> None:
+    submit(draft, by=operator)
     request_changes(draft, by=admin, message="Which <dump>?")
     for path in ("/panel/", f"{ONE}/", f"{ONE}/edit/"):
         assert "Which &lt;dump&gt;?" in said(owner, path)
@@ -177,9 +179,11 @@ def test_heartbeats_and_history(owner: Client, listed: Coordinator) -> None:
     assert "admin@example.org" not in page
 
 
-def test_the_next_step(draft: Coordinator, listed_other: Coordinator, admin: User) -> None:
+def test_the_next_step(
+    draft: Coordinator, listed_other: Coordinator, operator: User, admin: User
+) -> None:
     pages = [next_step(draft).page]
-    submit(draft, by=draft.operator)
+    submit(draft, by=operator)
     pages.append(next_step(draft).page)
     draft.proof = Proof.VERIFIED
     pages.append(next_step(draft).page)
@@ -293,8 +297,10 @@ def test_changes_are_not_made_by_links(owner: Client, draft: Coordinator) -> Non
         assert owner.get(f"{ONE}/{path}").status_code == 405
 
 
-def test_a_withdrawn_listing_offers_nothing(owner: Client, draft: Coordinator) -> None:
-    withdraw(draft, by=draft.operator)
+def test_a_withdrawn_listing_offers_nothing(
+    owner: Client, draft: Coordinator, operator: User
+) -> None:
+    withdraw(draft, by=operator)
     page = said(owner, f"{ONE}/")
     for gone in ("submit/", "edit/", "withdraw/"):
         assert f'demo/{gone}"' not in page
