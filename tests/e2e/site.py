@@ -115,8 +115,9 @@ class WorkerProcess(Program):
     def named(self, name: str) -> list[Event]:
         return [event for event in self.events if event["event"] == name]
 
-    def wait_for(self, name: str) -> None:
-        self.wait_until(lambda: bool(self.named(name)))
+    def wait_for(self, *names: str) -> None:
+        """Return when it has told one of these events."""
+        self.wait_until(lambda: any(event["event"] in names for event in self.events))
 
 
 class Site:

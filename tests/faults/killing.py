@@ -111,7 +111,7 @@ class LiveRun:
     def wait_until_all_work(self) -> None:
         """Return when both workers have their model loaded, or are done."""
         for worker in self.workers.values():
-            worker.wait_until(lambda w=worker: bool(w.named("ready") or w.named("finished")))
+            worker.wait_for("ready", "finished")
 
     def wait_for(self, plan: Plan, delay: float) -> None:
         """Return at the instant that ``plan`` names, or when the run is over."""
