@@ -19,17 +19,16 @@ FIELDS = {
 }
 
 
-def _start(var: Path, *options: str, **streams: int) -> subprocess.Popen[str]:
+def _start(var: Path) -> subprocess.Popen[str]:
     environment = os.environ | {"MODELEN_VAR": str(var), "PIP_NO_INDEX": "1"}
     command = [sys.executable, "-m", "modelen_site.demo", "--format", "tiny-qwen3-lora-r4"]
     return subprocess.Popen(
-        [*command, "--port", "0", *options],
+        [*command, "--port", "0"],
         cwd=PROJECT,
         env=environment,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **streams,
     )
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from modelen_site.demo.children import Children, Lines
+from modelen_site.demo.children import Child, Children, Lines
 from modelen_site.demo.plan import DemoFailed
 
 
-def _wait(child) -> None:
+def _wait(child: Child) -> None:
     child.process.wait(30)
 
 
@@ -54,6 +54,7 @@ def test_objects_of_several_children_arrive_with_their_names(tmp_path: Path) -> 
     with Children(tmp_path) as children:
         for name in ("one", "two"):
             child = children.start(name, "-c", code, stdout=subprocess.PIPE)
+            assert child.process.stdout is not None
             lines.follow(name, child.process.stdout)
         lines.finish()
 
