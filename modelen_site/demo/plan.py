@@ -26,7 +26,7 @@ class Plan:
 PLANS = {
     plan.format: plan
     for plan in (
-        Plan("smollm2-135m-lora-r16", inner_steps=8, batch_size=4, seq_len=128, lr=1e-3),
+        Plan("smollm2-135m-lora-r16", inner_steps=8, batch_size=3, seq_len=128, lr=1e-3),
         # The same story in seconds, for tests: this model has learnt nothing yet.
         Plan("tiny-qwen3-lora-r4", inner_steps=20, batch_size=8, seq_len=64, lr=1e-2),
     )
