@@ -23,8 +23,8 @@ from tests.faults.killing import (
     Hit,
     Outcome,
     Plan,
-    disturbed,
     draw_plans,
+    storms,
     undisturbed,
 )
 
@@ -37,21 +37,11 @@ AIMED = [
 ]
 
 
-def storms(
-    site: Site, draw: random.Random, kills: int, peace: Outcome
-) -> tuple[list[Hit], list[Outcome]]:
-    """Disturbed runs, one after the other, until all kills have struck."""
+def draw_all(draw: random.Random, kills: int) -> list[Plan]:
+    """The aimed kills among ``kills`` at random instants."""
     plans = AIMED + draw_plans(draw, kills)
     draw.shuffle(plans)
-    hits: list[Hit] = []
-    outcomes: list[Outcome] = []
-    while plans:
-        slug = f"storm-{len(outcomes) + 1}"
-        struck, outcome = disturbed(site, slug, plans, draw, peace.round_s)
-        hits += struck
-        outcomes.append(outcome)
-        print(f"{slug}: {len(struck)} kills, {len(plans)} left", flush=True)
-    return hits, outcomes
+    return plans
 
 
 def show_hits(hits: list[Hit]) -> None:
@@ -94,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with Site(folder, fetch_model(folder / "models")) as site:
             peace = undisturbed(site, "peace")
             print(f"undisturbed: {peace.round_s:.1f} s a round", flush=True)
-            hits, outcomes = storms(site, draw, options.kills, peace)
+            hits, outcomes = storms(site, draw_all(draw, options.kills), draw, peace)
     show_hits(hits)
     show_runs(hits, peace, outcomes)
     return judge(bars(peace, outcomes))

@@ -108,10 +108,10 @@ class LiveRun:
 
     # --- Killing ---------------------------------------------------------------------------------
 
-    def wait_until_all_work(self) -> None:
-        """Return when both workers have their model loaded, or are done."""
-        for worker in self.workers.values():
-            worker.wait_for("ready", "finished")
+    def wait_until_at_work(self, victim: str) -> None:
+        """Return when a worker has its model loaded or is done; the server works once started."""
+        if victim != SERVER:
+            self.workers[victim].wait_for("ready", "finished")
 
     def wait_for(self, plan: Plan, delay: float) -> None:
         """Return at the instant that ``plan`` names, or when the run is over."""
@@ -241,9 +241,11 @@ def disturbed(
     """A run that suffers ``plans`` (which are taken off the list) until it is over."""
     run = LiveRun(site, slug, **fields)
     hits = []
+    for name in WORKERS:
+        run.wait_until_at_work(name)
     while plans and not run.over:
-        run.wait_until_all_work()
         plan = plans[0]
+        run.wait_until_at_work(plan.victim)
         run.wait_for(plan, draw.uniform(0, 1.5 * round_s))
         if run.over:
             break
@@ -251,3 +253,24 @@ def disturbed(
         hits.append(Hit(slug, plans.pop(0), number, run.kill(plan.victim)))
         run.restart(plan.victim)
     return hits, run.outcome()
+
+
+def storms(
+    site: Site, plans: list[Plan], draw: random.Random, peace: Outcome, **fields: int
+) -> tuple[list[Hit], list[Outcome]]:
+    """Disturbed runs, one after the other, until every plan has struck.
+
+    Raises:
+        AssertionError: some never did, although there were more runs than plans.
+    """
+    left = list(plans)
+    hits: list[Hit] = []
+    outcomes: list[Outcome] = []
+    while left and len(outcomes) <= len(plans):
+        slug = f"storm-{len(outcomes) + 1}"
+        struck, outcome = disturbed(site, slug, left, draw, peace.round_s, **fields)
+        hits += struck
+        outcomes.append(outcome)
+        print(f"{slug}: {len(struck)} kills, {len(left)} left", flush=True)
+    assert not left, f"these kills never struck: {left}"
+    return hits, outcomes

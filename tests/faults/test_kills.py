@@ -8,11 +8,12 @@ import pytest
 
 from tests.e2e.conftest import models  # noqa: F401
 from tests.e2e.site import Site
-from tests.faults.killing import SERVER, Hit, Outcome, Plan, disturbed, undisturbed
+from tests.faults.killing import SERVER, Hit, Outcome, Plan, storms, undisturbed
 
 ROUNDS = 3
-# The worker last: while it loads its model again, the other one may finish the run alone.
 PLANS = [Plan(SERVER, "check"), Plan(SERVER, "merge"), Plan("ada", "training")]
+
+Storm = tuple[list[Hit], list[Outcome]]
 
 
 @pytest.fixture(scope="module")
@@ -22,29 +23,25 @@ def site(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Sit
 
 
 @pytest.fixture(scope="module")
-def peaceful(site: Site) -> Outcome:
+def peace(site: Site) -> Outcome:
     return undisturbed(site, "peace", rounds=ROUNDS)
 
 
 @pytest.fixture(scope="module")
-def stormy(site: Site, peaceful: Outcome) -> tuple[list[Hit], Outcome]:
-    draw = random.Random(1)
-    return disturbed(site, "storm", [*PLANS], draw, peaceful.round_s, rounds=ROUNDS)
+def storm(site: Site, peace: Outcome) -> Storm:
+    return storms(site, PLANS, random.Random(1), peace, rounds=ROUNDS)
 
 
-def test_all_kills_struck(stormy: tuple[list[Hit], Outcome]) -> None:
-    hits, _ = stormy
+def test_all_kills_struck(storm: Storm) -> None:
+    hits, _ = storm
     assert [hit.plan for hit in hits] == PLANS
 
 
-def test_no_result_is_lost_or_counted_twice(
-    peaceful: Outcome, stormy: tuple[list[Hit], Outcome]
-) -> None:
-    assert peaceful.faults == []
-    assert stormy[1].faults == []
+def test_no_result_is_lost_or_counted_twice(peace: Outcome, storm: Storm) -> None:
+    _, outcomes = storm
+    assert [outcome.faults for outcome in (peace, *outcomes)] == [[]] * (1 + len(outcomes))
 
 
-def test_the_last_snapshot_has_the_same_bytes(
-    peaceful: Outcome, stormy: tuple[list[Hit], Outcome]
-) -> None:
-    assert stormy[1].snapshot == peaceful.snapshot
+def test_the_last_snapshot_has_the_same_bytes(peace: Outcome, storm: Storm) -> None:
+    _, outcomes = storm
+    assert {outcome.snapshot for outcome in outcomes} == {peace.snapshot}
