@@ -246,7 +246,7 @@ def disturbed(
     while plans and not run.over:
         plan = plans[0]
         run.wait_until_at_work(plan.victim)
-        run.wait_for(plan, draw.uniform(0, 1.5 * round_s))
+        run.wait_for(plan, draw.uniform(0, round_s))
         if run.over:
             break
         number = run.round

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import models  # noqa: F401
 from tests.e2e.site import Site
 from tests.faults.killing import SERVER, Hit, Outcome, Plan, storms, undisturbed
 
@@ -17,7 +16,7 @@ Storm = tuple[list[Hit], list[Outcome]]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Site]:  # noqa: F811
+def site(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Site]:
     with Site(tmp_path_factory.mktemp("kills"), models) as site:
         yield site
 
