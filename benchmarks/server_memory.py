@@ -8,9 +8,7 @@ snapshot moved a little. One of them has a slow line. Memory is sampled twenty t
 """
 
 import argparse
-import hashlib
 import multiprocessing
-import secrets
 import sys
 import tempfile
 import threading
@@ -27,14 +25,8 @@ import requests
 from benchmarks.table import Bar, judge, print_table
 from benchmarks.throttle import throttled
 from tests.e2e.site import Site
-from worker_client.client.coordinator import ask
-from worker_client.client.download import Download
-from worker_client.client.link import Link
-from worker_client.client.patience import Backoff, BackoffRecord, Patience
-from worker_client.client.upload import Parcel, Upload
+from tests.e2e.volunteer import Volunteer, weights, write_result
 from worker_client.contract.formats import load_format
-from worker_client.contract.tensors import build_header
-from worker_client.contract.wire import LeaseRequest, Task
 
 FORMAT = load_format("qwen3-0.6b-lora-r16")
 SLUG = "qwen"
@@ -47,69 +39,20 @@ SETTLE_S = 3.0
 # --- one worker ------------------------------------------------------------------------------
 
 
-class Memory:
-    """A back-off's record without a disk."""
-
-    def __init__(self) -> None:
-        self._record = BackoffRecord()
-
-    def load_backoff(self) -> BackoffRecord:
-        return self._record
-
-    def save_backoff(self, record: BackoffRecord) -> None:
-        self._record = record
-
-
-def silent(done: int, total: int) -> None:
-    """Nobody watches the transfer."""
-
-
-def write_result(snapshot: Path, out: Path, seed: int) -> Path:
-    """A result: the snapshot's weights moved a little, as training would."""
-    header = build_header([(s.name, "F32", s.shape) for s in FORMAT.tensors], {"format": "pt"})
-    with snapshot.open("rb") as file:
-        file.seek(snapshot.stat().st_size - FORMAT.data_bytes)
-        weights = np.frombuffer(file.read(), "<f4")
-    noise = np.random.default_rng(seed).standard_normal(weights.size, np.float32)
-    out.write_bytes(header + (weights + np.float32(1e-4) * noise).tobytes())
-    return out
-
-
-class Volunteer:
-    """Leases, downloads and delivers one task over the worker's own client code."""
-
-    def __init__(self, base_url: str, number: int, folder: Path) -> None:
-        self.link = Link(base_url)
-        self.patience = Patience(Backoff(Memory()), threading.Event())
-        self.name, self.number, self.folder = f"worker-{number}", number, folder
-
-    def lease(self) -> Task:
-        request = LeaseRequest(worker=self.name, request_id=secrets.token_hex(16))
-        task = self.patience.call(lambda: ask(self.link, request))
-        assert isinstance(task, Task), f"no work for {self.name}"
-        return task
-
-    def download(self, task: Task) -> Path:
-        return Download(self.link, self.patience, self.folder, silent).fetch(task.snapshot)
-
-    def deliver(self, task: Task, file: Path) -> None:
-        with file.open("rb") as opened:
-            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
-        parcel = Parcel(task.lease_id, task.lease_key, file, sha256, file.stat().st_size)
-        Upload(self.link, self.patience, silent).deliver(parcel)
-
-
 def work(base_url: str, number: int, folder: Path, together: Barrier) -> None:
     """One worker process: downloads together with all others, and uploads as soon as it can.
 
     Nobody waits for the slow one between the two.
     """
     folder.mkdir()
-    volunteer = Volunteer(base_url, number, folder)
+    volunteer = Volunteer(base_url, f"worker-{number}", folder)
     task = volunteer.lease()
     together.wait()
-    snapshot = volunteer.download(task)
-    volunteer.deliver(task, write_result(snapshot, folder / "result", number))
+    start = weights(volunteer.download(task.snapshot))
+    moved = start + np.float32(1e-4) * np.random.default_rng(number).standard_normal(
+        start.size, np.float32
+    )
+    volunteer.deliver(task, write_result(folder / "result", FORMAT, moved, shuffle=number))
 
 
 # --- the server's memory -----------------------------------------------------------------------
@@ -176,11 +119,6 @@ def transfer_all(site: Site, workers: int, slow_port: int) -> list[int]:
     return [process.exitcode or 0 for process in processes]
 
 
-def wait_for_merge(site: Site) -> None:
-    while site.status(SLUG)["durum"] != "bitti":
-        time.sleep(SAMPLE_S)
-
-
 # --- report --------------------------------------------------------------------------------------
 
 
@@ -205,7 +143,7 @@ def measure(site: Site, workers: int, slow: int) -> tuple[Samples, Samples, Samp
     if any(exits):
         sys.exit(f"a worker failed, so nothing was measured: exit statuses {exits}")
     merging.start()
-    wait_for_merge(site)
+    site.wait_until_over(SLUG)
     merging.stop()
     return idle, busy, merging
 

@@ -109,7 +109,13 @@ class UnitAdmin(ReadOnlyAdmin):
     list_select_related = ("round__run",)
     actions = ("requeue",)
 
-    @admin.action(description=_("Take back the leases and re-queue the selected units"))
+    def has_requeue_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("coordination.change_run")
+
+    @admin.action(
+        description=_("Take back the leases and re-queue the selected units"),
+        permissions=["requeue"],
+    )
     def requeue(self, request: HttpRequest, units: QuerySet[Unit]) -> None:
         done = sum(requeue_unit(unit) for unit in units)
         self.message_user(

@@ -39,13 +39,14 @@ def run(plan: Plan, port: int) -> int:
 
     django.setup()
     from modelen_site.demo.screen import Screen
-    from modelen_site.demo.story import tell
+    from modelen_site.demo.story import Story
 
+    story = Story(plan, found, port, Screen())
     try:
-        tell(plan, found, port, Screen(), lambda: time.monotonic() - STARTED)
+        story.tell(lambda: time.monotonic() - STARTED)
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
-        return 0 if (found.home / "summary.json").exists() else INTERRUPTED
+        return 0 if story.summary_path.exists() else INTERRUPTED
     return 0
 
 

@@ -11,17 +11,13 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import connection
 
-from modelen_site.demo.places import HOST, Places
+from modelen_site.demo.places import Places
 from modelen_site.demo.plan import Plan
 from modelen_site.demo.texts import Texts
 
 ADMIN = "admin@demo.example"
 OPERATOR = "operator@demo.example"
 NAME = "Turkish columns (demo)"
-
-
-def address(port: int, slug: str) -> str:
-    return f"http://{HOST}:{port}/c/{slug}"
 
 
 def make_database() -> None:

@@ -4,6 +4,8 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 from django.core.management import CommandError
 
@@ -25,119 +27,119 @@ from worker_client.models.verify import verify
 START_S = 60.0
 
 
-def tell(
-    plan: Plan, places: Places, port: int, screen: Screen, elapsed: Callable[[], float]
-) -> None:
-    """Run the demo and write its summary; on a terminal, then go on serving until Ctrl-C.
+@dataclass(frozen=True)
+class Story:
+    """Each step raises DemoFailed when the demo cannot go on."""
 
-    ``elapsed`` gives the seconds since the command began.
+    plan: Plan
+    places: Places
+    port: int
+    screen: Screen
 
-    Raises:
-        DemoFailed: something went wrong; the message says what.
-    """
-    url = stage.address(port, plan.slug)
-    with Children(places.logs) as children:
-        with screen:
-            _get_model(plan, places, screen)
-            texts = _get_texts(places, screen)
-            _set_stage(plan, texts, places, url, screen)
-            server = _serve(port, children, screen)
-            summary = _train(plan, texts, places, url, children, server, screen, elapsed)
-        _report(summary, places, screen)
-        if screen.is_terminal:
-            _go_on_serving(server, url, screen)
+    @property
+    def site(self) -> str:
+        return f"http://{HOST}:{self.port}"
 
+    @property
+    def url(self) -> str:
+        return f"{self.site}/c/{self.plan.slug}"
 
-def _get_model(plan: Plan, places: Places, screen: Screen) -> None:
-    fmt, store = load_format(plan.format), ModelStore(places.models)
-    with screen.step(f"Base model {fmt.base_model.id}") as progress:
+    @property
+    def summary_path(self) -> Path:
+        return self.places.home / "summary.json"
+
+    def tell(self, elapsed: Callable[[], float]) -> None:
+        """Run the demo and write its summary; on a terminal, then go on serving until Ctrl-C.
+
+        ``elapsed`` gives the seconds since the command began.
+        """
+        with Children(self.places.logs) as children:
+            with self.screen:
+                self._get_model()
+                texts = self._get_texts()
+                self._set_stage(texts)
+                server = self._serve(children)
+                summary = self._train(texts, children, server, elapsed)
+            self._report(summary)
+            if self.screen.is_terminal:
+                self._go_on_serving(server)
+
+    def _get_model(self) -> None:
+        fmt, store = load_format(self.plan.format), ModelStore(self.places.models)
+        with self.screen.step(f"Base model {fmt.base_model.id}") as progress:
+            try:
+                fetch(fmt, store, progress=progress)
+                verify(fmt, store, progress=progress)
+            except ModelError as error:
+                raise DemoFailed(str(error)) from error
+
+    def _get_texts(self) -> Texts:
+        with self.screen.step("Text") as progress:
+            texts = prepare_texts(self.places.home / "text", self.places.cache, progress)
+        if texts.fallback:
+            self.screen.say(f"  {texts.fallback}")
+        self.screen.say(f"  training on {texts.source}")
+        return texts
+
+    def _set_stage(self, texts: Texts) -> None:
+        kept = self.places.home / "admin.txt"
+        with self.screen.step("Database, administrator, coordinator and run"):
+            stage.make_database()
+            password = stage.make_admin(kept)
+            stage.list_coordinator(self.url, self.plan.slug)
+            try:
+                stage.make_run(self.plan, texts, self.places)
+            except CommandError as error:
+                raise DemoFailed(str(error)) from error
+        self.screen.say(f"  administrator {stage.ADMIN}, password {password}, kept in {kept}")
+        self.screen.say("  (the first visit to /admin/ sets up a second factor)")
+
+    def _serve(self, children: Children) -> Child:
+        server = children.start("server", "manage.py", "serve", "--port", str(self.port))
+        with self.screen.step("Server"):
+            deadline = time.monotonic() + START_S
+            while not self._answers():
+                server.demand_running()
+                if time.monotonic() > deadline:
+                    raise DemoFailed(f"the server does not answer: {server.last_words()}")
+                time.sleep(0.1)
+        self.screen.say(f"  serving on {self.site}/")
+        return server
+
+    def _answers(self) -> bool:
         try:
-            fetch(fmt, store, progress=progress)
-            verify(fmt, store, progress=progress)
-        except ModelError as error:
-            raise DemoFailed(str(error)) from error
+            with urllib.request.urlopen(f"{self.site}/healthz", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            return False
 
+    def _train(
+        self, texts: Texts, children: Children, server: Child, elapsed: Callable[[], float]
+    ) -> Summary:
+        with self.screen.step("Scores before training") as progress:
+            judge = Judge(self.plan.format, self.places.models, texts)
+            before = judge.score(None, progress)
+        self.screen.say(f"Training, to be watched on {self.url}/")
+        traffic = train_run(self.plan, self.url, self.places, children, server, self.screen)
+        with self.screen.step("Scores after training") as progress:
+            after = judge.score(stage.newest_snapshot(self.plan.slug), progress)
+        return Summary(
+            **recorded(self.plan.slug),
+            bits_per_byte={name: Change(before[name], after[name]) for name in before},
+            bytes_up=traffic.up,
+            bytes_down=traffic.down,
+            wall_s=round(elapsed(), 3),
+            text=texts.source,
+        )
 
-def _get_texts(places: Places, screen: Screen) -> Texts:
-    with screen.step("Text") as progress:
-        texts = prepare_texts(places.home / "text", places.cache, progress)
-    if texts.fallback:
-        screen.say(f"  {texts.fallback}")
-    screen.say(f"  training on {texts.source}")
-    return texts
+    def _report(self, summary: Summary) -> None:
+        summary.write(self.summary_path)
+        self.screen.say("")
+        self.screen.say(summary.table())
+        self.screen.say(f"\nWritten to {self.summary_path}")
 
-
-def _set_stage(plan: Plan, texts: Texts, places: Places, url: str, screen: Screen) -> None:
-    with screen.step("Database, administrator, coordinator and run"):
-        stage.make_database()
-        password = stage.make_admin(places.home / "admin.txt")
-        stage.list_coordinator(url, plan.slug)
-        try:
-            stage.make_run(plan, texts, places)
-        except CommandError as error:
-            raise DemoFailed(str(error)) from error
-    screen.say(f"  administrator {stage.ADMIN}, password {password}, see {places.home}/admin.txt")
-    screen.say("  (the first visit to /admin/ sets up a second factor)")
-
-
-def _serve(port: int, children: Children, screen: Screen) -> Child:
-    server = children.start("server", "manage.py", "serve", "--port", str(port))
-    with screen.step("Server"):
-        deadline = time.monotonic() + START_S
-        while not _answers(port):
+    def _go_on_serving(self, server: Child) -> None:
+        self.screen.say(f"Still serving {self.url}/ - Ctrl-C stops")
+        while True:
             server.demand_running()
-            if time.monotonic() > deadline:
-                raise DemoFailed(f"the server does not answer: {server.last_words()}")
-            time.sleep(0.1)
-    screen.say(f"  serving on http://{HOST}:{port}/")
-    return server
-
-
-def _answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}/healthz", timeout=5) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, TimeoutError, ConnectionError):
-        return False
-
-
-def _train(
-    plan: Plan,
-    texts: Texts,
-    places: Places,
-    url: str,
-    children: Children,
-    server: Child,
-    screen: Screen,
-    elapsed: Callable[[], float],
-) -> Summary:
-    with screen.step("Scores before training") as progress:
-        judge = Judge(plan.format, places.models, texts)
-        before = judge.score(None, progress)
-    screen.say(f"Training, to be watched on {url}/")
-    traffic = train_run(plan, url, places, children, server, screen)
-    with screen.step("Scores after training") as progress:
-        after = judge.score(stage.newest_snapshot(plan.slug), progress)
-    return Summary(
-        **recorded(plan.slug),
-        bits_per_byte={name: Change(before[name], after[name]) for name in before},
-        bytes_up=traffic.up,
-        bytes_down=traffic.down,
-        wall_s=round(elapsed(), 3),
-        text=texts.source,
-    )
-
-
-def _report(summary: Summary, places: Places, screen: Screen) -> None:
-    path = places.home / "summary.json"
-    summary.write(path)
-    screen.say("")
-    screen.say(summary.table())
-    screen.say(f"\nWritten to {path}")
-
-
-def _go_on_serving(server: Child, url: str, screen: Screen) -> None:
-    screen.say(f"Still serving {url}/ - Ctrl-C stops")
-    while True:
-        server.demand_running()
-        time.sleep(1)
+            time.sleep(1)

@@ -3,6 +3,7 @@
 import pytest
 from django.apps import apps
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from coordination.models import Run, Unit
@@ -53,6 +54,15 @@ def test_pause_resume_and_requeue_are_actions(run, worker, admin_client):
     act(admin_client, "unit", "requeue", unit.pk)
     unit.refresh_from_db()
     assert unit.state == Unit.State.FREE
+
+
+def test_staff_who_may_only_look_cannot_requeue(run, worker, client):
+    task = worker.lease()
+    user = get_user_model().objects.create_user("viewer@example.org", "x", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    client.force_login(user)
+    act(client, "unit", "requeue", Unit.objects.get(shard=task["parca"]).pk)
+    assert Unit.objects.get(shard=task["parca"]).state == Unit.State.LEASED
 
 
 def test_what_makes_rounds_comparable_cannot_be_edited(run, admin_client):

@@ -1,6 +1,6 @@
 """A whole site in processes of its own: the server that ``serve`` starts, and workers.
 
-Nothing here waits by the clock: lines that a process prints wake whoever waits for them.
+Whoever waits for a process is woken by the lines that it prints.
 """
 
 import json
@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ PATIENCE_S = 240.0
 # Below Linux's range for outgoing connections, any of which could take the port while the server
 # is down for a moment.
 PORTS = range(20_000, 32_000)
+
+POLL_S = 0.05
 
 Event = dict[str, Any]
 
@@ -106,13 +109,15 @@ class WorkerProcess(Program):
 
     @property
     def events(self) -> list[Event]:
-        return [json.loads(line) for line in self.lines if line.startswith("{")]
+        """What it told so far; a line cut short by a kill is left out."""
+        return [json.loads(line) for line in self.lines if line[:1] + line[-2:] == "{}\n"]
 
     def named(self, name: str) -> list[Event]:
         return [event for event in self.events if event["event"] == name]
 
-    def wait_for(self, name: str) -> None:
-        self.wait_until(lambda: bool(self.named(name)))
+    def wait_for(self, *names: str) -> None:
+        """Return when it has told one of these events."""
+        self.wait_until(lambda: any(event["event"] in names for event in self.events))
 
 
 class Site:
@@ -180,6 +185,13 @@ class Site:
         answer = requests.get(f"{self.base(slug)}/durum", timeout=PATIENCE_S)
         answer.raise_for_status()
         return answer.json()
+
+    def wait_until_over(self, slug: str) -> None:
+        """Return when the run's last round is published."""
+        until = time.monotonic() + PATIENCE_S
+        while self.status(slug)["durum"] != "bitti":
+            assert time.monotonic() < until, f"waited in vain for the end of {slug}"
+            time.sleep(POLL_S)
 
     def rows(self, query: str, *values: object) -> list[tuple]:
         """Rows of the server's database as it lies on disk, whether the server runs or not."""

@@ -9,6 +9,8 @@ from coordination.storage import blobs
 
 
 class RunCommand(BaseCommand):
+    requires_system_checks = ()  # they take as long as the command itself
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", help="the run's slug, as in /c/SLUG")
 

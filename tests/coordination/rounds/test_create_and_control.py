@@ -32,7 +32,6 @@ FMT = load_format(TINY)
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"format": "nosuch"}, "unknown format"),
         ({"recipe": "v9"}, "unknown recipe"),
         ({"lr": 2.0}, "lr"),
         ({"lr": 0.0}, "lr"),
@@ -57,6 +56,11 @@ def test_settings_out_of_range_name_the_field(db, tmp_path, fields, complaint):
 def _run(**fields) -> Run:
     values = {"slug": "r", "name": "r", "format": TINY, "rounds": 1, "seq_len": 16, "shards": 1}
     return Run(**values | {"units_per_round": 1, "target_results": 1} | fields)
+
+
+def test_an_unknown_format_is_told_the_known_ones(tmp_path):
+    with pytest.raises(ValidationError, match=f"unknown format.*{TINY}"):
+        create_run(_run(format="nosuch"), tmp_path / "unread", [])
 
 
 def test_a_snapshot_of_another_order_is_refused(tmp_path):

@@ -48,8 +48,8 @@ def test_kill_at_training_then_restart_then_ctrl_c_then_the_end(server, start):
     assert totals["accepted"] == 2
     assert totals["steps"] == 4
     assert [e["sha256"] for e in third.of("trained")] == [sha256(r) for r in server.results]
-    names = {third.of("started")[0]["worker"]} | {second.of("started")[0]["worker"]}
-    assert len(names) == 1  # the made-up name is kept
+    workers = {run.of("started")[0]["worker"] for run in (first, second, third)}
+    assert len(workers) == 1  # the made-up name is kept
 
 
 @posix

@@ -1,8 +1,9 @@
 """What people and programs see."""
 
-import dataclasses
 import io
 import json
+from dataclasses import fields
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -10,13 +11,15 @@ from rich.console import Console
 from worker_client.display import events
 from worker_client.display.screens import JsonLines, PlainLines, Terminal, open_display
 
-SAMPLES: dict[str, object] = {"str": "text", "int": 3, "float": 1.5, "bool": True}
+SAMPLES: dict[str, Any] = {"str": "text", "int": 3, "float": 1.5, "bool": True}
+
+
+def _type_name(annotation: Any) -> str:
+    return getattr(annotation, "__name__", str(annotation))
 
 
 def sample(kind: type[events.Event]) -> events.Event:
-    values = {
-        f.name: SAMPLES[getattr(f.type, "__name__", f.type)] for f in dataclasses.fields(kind)
-    }
+    values = {f.name: SAMPLES[_type_name(f.type)] for f in fields(kind)}
     if kind is events.Finished:
         values["reason"] = "stopped"
     return kind(**values)
@@ -31,7 +34,7 @@ def test_every_event_is_a_json_object_and_a_line(kind):
     JsonLines(out).show(event)
     told = json.loads(out.getvalue())
     assert told["event"] == kind.name
-    assert set(told) == {"event", "time"} | {f.name for f in dataclasses.fields(kind)}
+    assert set(told) == {"event", "time"} | {f.name for f in fields(kind)}
     PlainLines(lines).show(event)
     assert lines.getvalue().count("\n") == 1
 

@@ -20,7 +20,7 @@ TEXTS = ["Güneş doğdu, kuşlar öttü.", "a", "Kısa.", "x" * 70]
 
 @pytest.fixture(scope="module")
 def evaluator(tiny_models):
-    return Evaluator(TINY, ModelStore(tiny_models), device="cpu")
+    return Evaluator(TINY, ModelStore(tiny_models), device="cpu", threads=1)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The run loop with a real child and a real coordinator, undisturbed and disturbed."""
 
+import json
 import threading
 
 import pytest
@@ -18,6 +19,7 @@ from tests.worker_client.loop.conftest import Rig
 from worker_client.client.faults import Final, ProtocolBroken
 from worker_client.contract.formats import load_format
 from worker_client.contract.tensors import read_header
+from worker_client.contract.wire import Task
 from worker_client.display import events
 from worker_client.loop.limits import DiskShort, Limits, TaskRefused
 from worker_client.loop.worker import MAX_SETBACKS, Hopeless
@@ -350,13 +352,11 @@ def test_a_delivery_killed_before_it_was_noted_is_counted_once(rig, server):
         # As a kill between verdict and note leaves it: the work as trained, the file there.
         result = server.results[0]
         lease = server.leases["lease-1"]
-        from worker_client.contract.wire import Task
-
         state.result_path("lease-1").write_bytes(result)
         work = Work(
             worker="tester",
             request_id=lease.request_id,
-            task=Task.model_validate_json(__import__("json").dumps(server.task(lease))),
+            task=Task.model_validate_json(json.dumps(server.task(lease))),
             result=FinishedResult(sha256=sha256(result), size=len(result), tokens=1, train_s=1.0),
         )
         state.save_work(work)

@@ -9,12 +9,13 @@ from tests.worker_client.materials import TINY
 from worker_client.models.load import load_base
 from worker_client.models.store import ModelStore
 from worker_client.training.adapter import Adapter
-from worker_client.training.device import Device
+from worker_client.training.device import Device, choose_device
 
 
 @pytest.fixture(scope="session")
 def tiny_device() -> Device:
-    return Device(torch.device("cpu"), torch.float32, torch.get_num_threads())
+    # One thread: two wait for each other at every small product when the machine is busy.
+    return choose_device("cpu", "float32", threads=1)
 
 
 @pytest.fixture(scope="session")

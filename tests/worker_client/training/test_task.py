@@ -2,6 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,8 @@ def test_the_result_file_is_in_manifest_order_with_its_metadata(
     assert metadata["token"] == str(done.tokens)
     assert float(metadata["kayip_son"]) == pytest.approx(done.loss_last, abs=1e-5)
     assert set(metadata) == {
-        "gorev", "tur", "kayip_ilk", "kayip_son", "token", "sure_s", "cihaz", "dtype", "surum",
+        "gorev", "tur", "kayip", "kayip_ilk", "kayip_son", "token", "sure_s", "cihaz", "dtype",
+        "surum",
     }  # fmt: skip
     assert Path(done.path).stat().st_size == done.size
 
@@ -102,10 +104,10 @@ def test_sft_learns_the_labelled_tokens_only(tiny_adapter, tiny_device, tmp_path
 class Exhausted:
     """A model whose device has room for two sequences."""
 
-    def __init__(self, model: torch.nn.Module, room: int) -> None:
+    def __init__(self, model: Any, room: int) -> None:
         self.model, self.room, self.zero_grad = model, room, model.zero_grad
 
-    def get_base_model(self) -> torch.nn.Module:
+    def get_base_model(self) -> Any:
         outer, base = self, self.model.get_base_model()
 
         class Base:

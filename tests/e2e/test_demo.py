@@ -1,0 +1,91 @@
+"""The demo as a command, on the tiny model and without network."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from modelen_site.demo.places import PROJECT
+
+LIMIT_S = 300
+FIELDS = {
+    *("rounds", "results", "bits_per_byte", "bytes_up", "bytes_down", "wall_s"),
+    *("rounds_wall_s", "train_s", "snapshots", "text", "device"),
+}
+
+
+def _start(var: Path) -> subprocess.Popen[str]:
+    environment = os.environ | {"MODELEN_VAR": str(var), "PIP_NO_INDEX": "1"}
+    command = [sys.executable, "-m", "modelen_site.demo", "--format", "tiny-qwen3-lora-r4"]
+    return subprocess.Popen(
+        [*command, "--port", "0"],
+        cwd=PROJECT,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a demo that has run, and what it printed."""
+    var = tmp_path_factory.mktemp("demo")
+    demo = _start(var)
+    out, err = demo.communicate(timeout=LIMIT_S)
+    assert demo.returncode == 0, out + err
+    return var / "demo", out
+
+
+def test_the_summary_has_the_fields_of_a_whole_run(told: tuple[Path, str]) -> None:
+    summary = json.loads((told[0] / "summary.json").read_text("utf-8"))
+
+    assert set(summary) == FIELDS
+    assert summary["rounds"] == 3
+    assert summary["results"] == {"accepted": 6, "refused": 0, "screened": 0}
+    assert len(set(summary["snapshots"])) == 4
+    assert 0 < summary["train_s"] < summary["rounds_wall_s"] < summary["wall_s"]
+    assert summary["bytes_up"] > 0 and summary["bytes_down"] > 0
+    assert summary["text"] == "installed tr catalogues"
+    assert "float32" in summary["device"]
+
+
+def test_the_model_has_learnt_and_english_was_scored(told: tuple[Path, str]) -> None:
+    scores = json.loads((told[0] / "summary.json").read_text("utf-8"))["bits_per_byte"]
+
+    assert set(scores) == {"tr", "en"}
+    assert scores["tr"]["after"] < 0.97 * scores["tr"]["before"]
+    assert scores["en"]["after"] != scores["en"]["before"]
+
+
+def test_it_says_which_text_it_used_and_where_it_serves(told: tuple[Path, str]) -> None:
+    assert "training on installed tr catalogues" in told[1]
+    assert "serving on http://127.0.0.1:" in told[1]
+    assert "Rounds outside training" in told[1]
+
+
+def test_the_listing_is_approved_and_the_password_is_the_owners(told: tuple[Path, str]) -> None:
+    with sqlite3.connect(told[0] / "db.sqlite3") as database:
+        rows = database.execute("SELECT slug, state FROM portal_coordinator").fetchall()
+
+    assert rows == [("demo", "approved")]
+    assert (told[0] / "admin.txt").stat().st_mode & 0o777 == 0o600
+
+
+def test_stopping_it_stops_what_it_started(tmp_path: Path) -> None:
+    demo = _start(tmp_path)
+    assert demo.stdout is not None
+    for line in demo.stdout:
+        if "serving on" in line:
+            break
+    demo.send_signal(signal.SIGINT)
+    _, err = demo.communicate(timeout=60)
+
+    assert demo.returncode == 130
+    assert "Stopped." in err and "Traceback" not in err
+    assert (tmp_path / "demo/logs/server.log").read_text().strip().endswith("Stopped.")
