@@ -5,6 +5,7 @@ Everything through the verbs and commands that people use.
 
 import os
 import secrets
+import time
 from io import StringIO
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from modelen_site.demo.places import Places
-from modelen_site.demo.plan import Plan
+from modelen_site.demo.plan import DemoFailed, Plan
 from modelen_site.demo.texts import Texts
 
 ADMIN = "admin@demo.example"
@@ -43,7 +44,8 @@ def list_coordinator(url: str, slug: str) -> None:
     from portal.listings.edit import begin
     from portal.listings.submit import submit
 
-    operator = User.objects.create_user(OPERATOR)
+    # Staff, since a portal vouches on its own host for none but its own people.
+    operator = User.objects.create_user(OPERATOR, is_staff=True)
     coordinator = begin(
         operator,
         name=NAME,
@@ -58,6 +60,42 @@ def list_coordinator(url: str, slug: str) -> None:
     )
     submit(coordinator, by=operator)
     approve(coordinator, by=User.objects.get(email=ADMIN))
+
+
+def prove_address(slug: str) -> None:
+    """Have the portal fetch the line that the server, now running, shows for its coordinator.
+
+    Raises:
+        DemoFailed: it did not find the line.
+    """
+    from portal.models import Attempt, Coordinator, Proof
+    from portal.verification.check import run_check
+    from portal.verification.request import request_check
+
+    coordinator = Coordinator.objects.get(slug=slug)
+    attempt = request_check(coordinator, coordinator.operator, Attempt.Trigger.OWNER)
+    run_check(attempt.pk)
+    coordinator.refresh_from_db()
+    if coordinator.proof != Proof.VERIFIED:
+        attempt.refresh_from_db()
+        raise DemoFailed(f"the coordinator's address was not verified ({attempt.code})")
+
+
+def demand_listed(slug: str, within_s: float = 60.0) -> str:
+    """Wait until the directory has the coordinator online by its own heartbeats; its address there.
+
+    Raises:
+        DemoFailed: it does not appear.
+    """
+    from portal.models import Coordinator, Presence
+
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        found = Coordinator.objects.listed().filter(slug=slug, presence=Presence.ONLINE).first()
+        if found:
+            return found.get_absolute_url()
+        time.sleep(0.5)
+    raise DemoFailed("the directory does not show the coordinator as online")
 
 
 def make_run(plan: Plan, texts: Texts, places: Places) -> None:

@@ -59,7 +59,9 @@ class Story:
                 texts = self._get_texts()
                 self._set_stage(texts)
                 server = self._serve(children)
+                self._prove_address()
                 summary = self._train(texts, children, server, elapsed)
+                self._find_in_directory()
             self._report(summary)
             if self.screen.is_terminal:
                 self._go_on_serving(server)
@@ -105,6 +107,15 @@ class Story:
                 time.sleep(0.1)
         self.screen.say(f"  serving on {self.site}/")
         return server
+
+    def _prove_address(self) -> None:
+        with self.screen.step("Proof of the coordinator's address"):
+            stage.prove_address(self.plan.slug)
+
+    def _find_in_directory(self) -> None:
+        with self.screen.step("Directory"):
+            path = stage.demand_listed(self.plan.slug)
+        self.screen.say(f"  listed, verified and online: {self.site}{path}")
 
     def _answers(self) -> bool:
         try:
