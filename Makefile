@@ -7,6 +7,9 @@ PYTHON ?= python3
 PORT ?= 8000
 # Two processes or more: most tests wait for files, sockets and children.
 PYTEST_ARGS ?= -n auto --dist loadfile
+# What uses the database runs a second time, on PostgreSQL and Redis.
+POSTGRES_ARGS ?= -n auto --dist loadfile tests/accounts tests/apiv1 tests/portal \
+	$(addprefix tests/coordination/,protocol rounds live pages test_admin.py test_concurrency.py)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,10 +22,10 @@ PRODUCTION = MODELEN_SECRET_KEY="$$($(BIN)/python -c 'import secrets; print(secr
 	DATABASE_URL=postgres://modelen@localhost/modelen REDIS_URL=redis://localhost/0
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev messages demo run test check format bench clean
+.PHONY: help install install-dev messages demo run test test-postgres check format bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
@@ -54,8 +57,12 @@ demo: install ## Train a real model on this machine: server, two volunteers, thr
 run: install ## Serve on http://127.0.0.1:8000 (PORT=)
 	$(BIN)/python manage.py serve --port $(PORT)
 
-test: install-dev ## Run every test (PYTEST_ARGS=)
+test: install-dev ## Run every test (PYTEST_ARGS=), then test-postgres
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(MAKE) --no-print-directory test-postgres
+
+test-postgres: install-dev ## Run what uses the database on PostgreSQL and Redis (POSTGRES_ARGS=)
+	$(BIN)/python -m tests.on_postgres $(POSTGRES_ARGS)
 
 check: install-dev ## Lint, format, types, import contracts, migrations, deployment settings
 	$(BIN)/ruff check .

@@ -6,11 +6,13 @@ since there the needs are installed.
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
+from tests.servers import postgresql_programs
 
 NOT_RUN = "NOT RUN: "
 
@@ -29,6 +31,9 @@ NEEDS = {
     "chromium": _program("chromium", "chromium"),
     "curl": _program("curl", "curl"),
     "gettext": _program("msgfmt", "gettext"),
+    "postgresql": Need(
+        lambda: postgresql_programs() is not None, "pip install -r requirements-dev.txt"
+    ),
     "redis": _program("redis-server", "redis-server"),
     "root": Need(lambda: os.geteuid() == 0, "run the tests as root"),
 }
@@ -40,13 +45,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    missing = [name for name in _needs(item) if not NEEDS[name].is_met()]
-    if not missing:
+    lacking = missing(_needs(item))
+    if not lacking:
         return
-    reason = NOT_RUN + "; ".join(f"no {name}, {NEEDS[name].remedy}" for name in missing)
     if os.environ.get("CI") == "true":
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
+        pytest.fail(NOT_RUN + lacking, pytrace=False)
+    pytest.skip(NOT_RUN + lacking)
+
+
+def missing(names: Iterable[str]) -> str:
+    """Which of the named needs are not met, each with its remedy; empty if all are."""
+    unmet = [name for name in names if not NEEDS[name].is_met()]
+    return "; ".join(f"no {name}, {NEEDS[name].remedy}" for name in unmet)
 
 
 def _needs(item: pytest.Item) -> Iterator[str]:

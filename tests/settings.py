@@ -10,7 +10,18 @@ for _name in list(os.environ):
         del os.environ[_name]
 os.environ["MODELEN_VAR"] = _shared or tempfile.mkdtemp(prefix="modelen-tests-")
 
+# tests/on_postgres.py's servers. Each of xdist's processes has a Redis database of its own, since
+# tests empty theirs; Django gives each a PostgreSQL database.
+_postgres, _redis = os.environ.get("TESTS_POSTGRES"), os.environ.get("TESTS_REDIS")
+if _postgres and _redis:
+    _process = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    os.environ |= {"DATABASE_URL": _postgres, "REDIS_URL": f"{_redis}/{_process}"}
+    # Else it would be a public site, with everything by HTTPS.
+    os.environ["MODELEN_DEBUG"] = "1"
+
 from modelen_site.settings import *  # noqa: E402, F403
+
+DEBUG = WHITENOISE_AUTOREFRESH = False
 
 # Hashing passwords slowly is right everywhere else.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

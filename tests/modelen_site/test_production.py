@@ -1,7 +1,6 @@
 """A public site: settings from variables, Redis between its processes, TLS ended by a proxy."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import pytest
 import requests
 
 from tests.modelen_site.processes import REPO, ServerProcess, serving
+from tests.servers import redis
 
 pytestmark = pytest.mark.needs("redis")
 # What the proxy in front says of a request that reached it over TLS.
@@ -19,18 +19,8 @@ OVER_TLS = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.7"}
 
 @pytest.fixture(scope="module")
 def redis_url() -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    redis = subprocess.Popen(
-        ["redis-server", "--port", str(port), "--save", "", "--bind", "127.0.0.1"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert redis.stdout is not None
-    assert any("Ready to accept connections" in line for line in redis.stdout)
-    yield f"redis://127.0.0.1:{port}/0"
-    redis.terminate()
-    redis.communicate()
+    with redis() as address:
+        yield f"{address}/0"
 
 
 @pytest.fixture(scope="module")
