@@ -1,0 +1,331 @@
+"""An operator's way into the directory, in a real browser, past a real server and a host of theirs;
+and what axe says of every page on it."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import global_settings
+from django.db import connection
+from django.utils import timezone
+from playwright.sync_api import ConsoleMessage, Page, expect
+
+from accounts.addresses import verify_address
+from accounts.create_admin import create_admin
+from accounts.models import User
+from portal.heartbeats.beat import Beat
+from portal.heartbeats.receive import receive
+from portal.listings.decide import request_changes
+from portal.listings.submit import submit
+from portal.models import Attempt, Coordinator
+from portal.verification.codes import Code
+from tests.accounts.people import PASSWORD
+from tests.e2e.site import Program, Site
+from tests.e2e.test_accounts import browser, confirm, sign_in
+from tests.portal.making import begin_draft, make_listed
+
+# The browser's driver keeps an event loop in this thread, where Django would refuse its ORM.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.django_db(transaction=True)]
+
+__all__ = ["browser"]  # a fixture
+
+# Silence of five intervals is offline; two are the least that a busy machine always keeps.
+HEARTBEAT_S = 2
+PROOF = "/.well-known/modelen-verification.txt"
+LISTING = {
+    "name": "Köşe yazıları",
+    "slug": "kose",
+    "description": "Turkish for a small model.",
+    "base_model": "Qwen/Qwen3-0.6B",
+    "languages": "tr,en",
+    "data_source": "Newspaper columns",
+    "data_licence": "CC BY-SA 4.0",
+    "contact": "team@example.org",
+}
+STATE = (
+    b'{"durum": "acik", "tur": 3, "tur_sayisi": 8, "isci_sayisi": 4, "gecmis": [{"kayip": 2.5}]}'
+)
+# Django's table of inline rows has a first and a last column without a name.
+NAMELESS_HEADINGS = [".inline-group th.original", ".inline-group th:last-child"]
+Visit = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The site over the tests' own database; operators may have a host on this computer."""
+    variables = {
+        "DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
+        "DJANGO_SETTINGS_MODULE": "modelen_site.settings",
+        "MODELEN_DEBUG": "1",
+        "MODELEN_TRUST_LOOPBACK": "1",
+        "MODELEN_STAFF_SECOND_FACTOR": "0",
+        "MODELEN_HEARTBEAT_SECONDS": str(HEARTBEAT_S),
+    }
+    with Site(tmp_path_factory.mktemp("site"), None, **variables) as site:
+        site.start()
+        yield site
+
+
+@pytest.fixture
+def visit(browser: Any, site: Site) -> Iterator[Visit]:
+    """Open a page in a fresh profile; a complaint on the console fails the test."""
+    complaints: list[str] = []
+    contexts = []
+
+    def complain(message: ConsoleMessage) -> None:
+        # Django's administration names no icon, so that the browser looks for one.
+        if message.type in ("error", "warning") and "favicon" not in message.location["url"]:
+            complaints.append(f"{message.text} ({message.location['url']})")
+
+    def open_page(path: str, **options: Any) -> Page:
+        context = browser.new_context(base_url=site.url, locale="en-GB", **options)
+        contexts.append(context)
+        context.set_default_timeout(20_000)
+        page = context.new_page()
+        page.on("console", complain)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def admin(settings: Any) -> User:
+    settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
+    return create_admin("admin@example.org", PASSWORD)
+
+
+@contextmanager
+def operators_host(files: dict[str, bytes]) -> Iterator[str]:
+    """A web server of the operator's own, showing ``files`` by path; gives its root."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = files.get(self.path)
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+def press(page: Page, name: str) -> None:
+    page.locator("main, #content").get_by_role("button", name=name, exact=True).click()
+
+
+def sign_up(page: Page, site: Site, email: str) -> None:
+    """With the mail that the server prints."""
+    page.get_by_label("Email").fill(email)
+    page.get_by_label(re.compile(r"^Password")).fill(PASSWORD)
+    press(page, "Sign Up")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Verify Your Email Address")
+    assert site.server is not None
+    lines = site.server.lines
+    site.server.wait_until(lambda: "/accounts/confirm-email/" in "".join(lines))
+    page.goto(re.findall(r"/accounts/confirm-email/\S+", "".join(lines))[-1])
+    press(page, "Confirm")
+    page.wait_for_url(lambda url: "/confirm-email/" not in url)
+
+
+def apply(page: Page, address: str) -> None:
+    """First a draft, then handed in."""
+    page.goto("/panel/")
+    if "/login/" in page.url:
+        sign_in(page, "operator@example.org")
+    page.get_by_role("link", name="Apply with a coordinator").click()
+    for name, value in (LISTING | {"address": address}).items():
+        page.locator(f"main [name={name}]").fill(value)
+    press(page, "Save")
+    expect(page.locator("main")).to_contain_text("Draft", ignore_case=True)
+    press(page, "Submit")
+    expect(page.locator("main")).to_contain_text("Prove that the address is yours")
+
+
+def check_now(page: Page, verdict: str) -> None:
+    """Press the button, and look again until the newest attempt's ``verdict`` is there."""
+    page.goto(f"/panel/coordinators/{LISTING['slug']}/verification/")
+    press(page, "Check now")
+    expect(page.get_by_text("We are looking.")).to_be_visible()
+    for _attempt in range(60):
+        if page.get_by_text("A check is under way").count() == 0:
+            break
+        page.wait_for_timeout(500)
+        page.reload()
+    expect(page.locator("article").first).to_contain_text(verdict)
+
+
+def approve(page: Page, admin: User) -> None:
+    sign_in(page, admin.email)
+    page.get_by_role("link", name=LISTING["name"]).click()
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("heading", name="Approve")).to_be_visible()
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text(re.compile(f"{LISTING['name']}.*: Approved", re.I))).to_be_visible()
+
+
+def make_key(page: Page) -> str:
+    page.goto("/panel/keys/new/")
+    confirm(page)
+    page.get_by_label("Name").fill("sender")
+    page.get_by_label("Works for").select_option(LISTING["slug"])
+    press(page, "Create the key")
+    secret = page.locator("code.secret").inner_text()
+    page.get_by_role("link", name="I have copied it").click()
+    expect(page.get_by_role("heading", name="sender")).to_be_visible()
+    assert secret not in page.content(), "a key is shown once"
+    return secret
+
+
+@contextmanager
+def sending(site: Site, address: str, secret: str) -> Iterator[None]:
+    """The client that anybody can copy sends heartbeats until the block ends."""
+    variables = {"MODELEN_PORTAL": site.url, "MODELEN_PORTAL_KEY": secret}
+    command = ["examples/portal_client.py", "heartbeat", LISTING["slug"], "--address", address]
+    program = Program(command, site.environment | variables)
+    try:
+        program.wait_until(lambda: any("sent" in line for line in program.lines))
+        yield
+    finally:
+        program.kill()
+
+
+def shown_as(page: Page, presence: str) -> None:
+    """The open page comes to show it by itself."""
+    pill = page.locator("[data-refresh] .pill[data-presence]")
+    expect(pill).to_have_attribute("data-presence", presence, timeout=60_000)
+
+
+def test_the_story_of_a_coordinator(visit: Visit, site: Site, admin: User) -> None:
+    slug = LISTING["slug"]
+    files = {f"/c/{slug}/durum": STATE}
+    with operators_host(files) as root:
+        page = visit("/accounts/signup/")
+        sign_up(page, site, "operator@example.org")
+        apply(page, f"{root}/c/{slug}")
+
+        check_now(page, str(Code.NOT_FOUND.label))
+        expect(page.locator("article").first).to_contain_text("Put the file where")
+        line = page.locator(".command code").first.inner_text()
+        files[PROOF] = f"{line}\n".encode()
+        check_now(page, str(Code.OK.label))
+
+        approve(visit("/admin/portal/coordinator/"), admin)
+        secret = make_key(page)
+        directory, own = visit("/coordinators/"), visit(f"/coordinators/{slug}/")
+        expect(directory.get_by_role("link", name=LISTING["name"])).to_be_visible()
+        shown_as(directory, "never")
+        with sending(site, f"{root}/c/{slug}", secret):
+            shown_as(own, "online")
+            expect(own.locator(".figures")).to_contain_text("3 / 8")
+            directory.reload()
+            shown_as(directory, "online")
+        shown_as(own, "offline")
+        directory.reload()
+        shown_as(directory, "offline")
+        page.goto("/panel/")
+        expect(page.locator("article")).to_contain_text("It is offline.")
+
+
+def look(page: Page, path: str = "", without: Sequence[str] = ()) -> None:
+    """Let axe judge a page, ``without`` what these selectors name."""
+    if path:
+        page.goto(path)
+    page.wait_for_load_state()
+    found = Axe().run(page, {"exclude": list(without)} if without else None)
+    assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
+
+
+@pytest.fixture
+def listed(admin: User) -> Coordinator:
+    """In the directory, with something to show in every part of its pages."""
+    operator = User.objects.create_user("operator@example.org", PASSWORD)
+    verify_address(operator)
+    coordinator = make_listed(operator, admin, hardware="A GPU of 8 GB")
+    for seq in (1, 2, 3):
+        receive(coordinator, Beat(seq, "acik", round=seq, rounds=8, workers=4, loss=5.0 - seq))
+    for code in (Code.NOT_FOUND, Code.OK):
+        coordinator.attempts.create(
+            trigger=Attempt.Trigger.OWNER,
+            address=coordinator.address,
+            queued_at=timezone.now(),
+            finished_at=timezone.now(),
+            code=code,
+            hops=[{"status": 200}],
+            received_bytes=80,
+        )
+    request_changes(_submitted(operator, "other"), by=admin, message="Say more of the data.")
+    _submitted(operator, "third")
+    return coordinator
+
+
+def _submitted(operator: User, slug: str) -> Coordinator:
+    coordinator = begin_draft(operator, slug)
+    submit(coordinator, by=operator)
+    return coordinator
+
+
+def test_axe_finds_nothing_on_what_everybody_reads(visit: Visit, listed: Coordinator) -> None:
+    page = visit("/", bypass_csp=True)
+    look(page)
+    for path in (
+        "/api/v1/docs",
+        "/coordinators/",
+        "/coordinators/?q=nobody",
+        listed.get_absolute_url(),
+    ):
+        look(page, path)
+
+
+def test_axe_finds_nothing_in_the_panel(visit: Visit, listed: Coordinator) -> None:
+    page = visit("/accounts/login/?next=/panel/", bypass_csp=True)
+    sign_in(page, "operator@example.org")
+    look(page)
+    own = f"/panel/coordinators/{listed.slug}/"
+    for part in ("", "edit/", "verification/", "heartbeats/", "history/", "withdraw/"):
+        look(page, own + part)
+    for path in ("/panel/new/", "/panel/coordinators/other/", "/coordinators/other/"):
+        look(page, path)
+    page.goto("/panel/keys/new/")
+    confirm(page)
+    look(page)
+    page.get_by_label("Name").fill("sender")
+    press(page, "Create the key")
+    expect(page.locator("code.secret")).to_be_visible()
+    look(page)
+    look(page, "/panel/keys/")
+    page.get_by_role("link", name="Revoke").click()
+    look(page)
+    page.goto("/panel/keys/")
+    page.get_by_role("link", name="Replace").click()
+    look(page)
+
+
+def test_axe_finds_nothing_in_the_queue(visit: Visit, admin: User, listed: Coordinator) -> None:
+    page = visit("/admin/portal/coordinator/", bypass_csp=True)
+    sign_in(page, admin.email)
+    look(page)
+    page.get_by_role("link", name="Third").click()
+    look(page, without=NAMELESS_HEADINGS)
+    page.get_by_role("button", name="Reject").click()
+    look(page)
