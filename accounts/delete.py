@@ -24,6 +24,7 @@ def delete_account(user: User) -> None:
     """
     # All of them are locked, so that two who leave at once do not both rely on the other.
     admins = User.objects.select_for_update().filter(is_superuser=True, is_active=True)
+    admins = admins.order_by("pk")
     if {admin.pk for admin in admins} == {user.pk}:
         raise LastAdmin
     mail.send(user, "account_deleted")

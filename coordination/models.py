@@ -121,7 +121,11 @@ class Run(models.Model):
 
 
 def touch(run_id: int) -> None:
-    """Tell watchers that something about the run has changed."""
+    """Tell watchers that something about the run has changed.
+
+    Last in a transaction: rows are locked in the order worker, round, unit, lease, run, since two
+    that wait for each other are a deadlock on PostgreSQL.
+    """
     Run.objects.filter(pk=run_id).update(version=F("version") + 1)
 
 

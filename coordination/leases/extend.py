@@ -16,7 +16,9 @@ def extend_lease(run: Run, lease: Lease, progress: Progress | None = None) -> da
 
     ``progress`` is None when an uploaded chunk stands for it.
     """
-    lease = Lease.objects.select_for_update().select_related("unit__round").get(pk=lease.pk)
+    Worker.objects.filter(pk=lease.worker_id).update(last_seen_at=now())
+    locked = Lease.objects.select_for_update(of=("self",))
+    lease = locked.select_related("unit__round").get(pk=lease.pk)
     still_wanted = (
         run.state in (Run.State.OPEN, Run.State.PAUSED)
         and lease.state == Lease.State.LIVE
@@ -29,7 +31,6 @@ def extend_lease(run: Run, lease: Lease, progress: Progress | None = None) -> da
         lease.step, lease.loss = progress.step, progress.loss
         lease.commitment = progress.digest or lease.commitment
     lease.save(update_fields=["expires_at", "step", "loss", "commitment"])
-    Worker.objects.filter(pk=lease.worker_id).update(last_seen_at=now())
     if progress:
         touch(run.pk)
     return lease.expires_at

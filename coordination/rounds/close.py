@@ -13,7 +13,8 @@ def close_if_ready(round_id: int) -> bool:
     Ready means the target number of results, or the deadline with at least the minimum.
     Safe to call at any time, twice, and from two processes.
     """
-    round_ = Round.objects.select_for_update().select_related("run").get(pk=round_id)
+    locked = Round.objects.select_for_update(of=("self",))
+    round_ = locked.select_related("run").get(pk=round_id)
     run = round_.run
     if round_.state != Round.State.OPEN or run.state != Run.State.OPEN:
         return False

@@ -21,10 +21,10 @@ def pause_run(run: Run, reason: str) -> bool:
 @transaction.atomic
 def resume_run(run: Run) -> bool:
     """Open a paused or ready run; its unpublished round gets a fresh deadline and fresh tries."""
+    current = Round.objects.select_for_update().filter(run=run, state=Round.State.OPEN).first()
     waiting = Run.objects.filter(pk=run.pk, state__in=(Run.State.PAUSED, Run.State.READY))
     if not waiting.update(state=Run.State.OPEN, pause_reason=""):
         return False
-    current = Round.objects.select_for_update().filter(run=run, state=Round.State.OPEN).first()
     if current:
         current.deadline_at = now() + timedelta(seconds=run.round_seconds)
         current.reopenings = 0

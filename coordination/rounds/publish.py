@@ -19,7 +19,8 @@ def publish_round(
     screened: list[Result],
 ) -> bool:
     """Make ``snapshot`` the next round's start; False if another attempt was faster."""
-    round_ = Round.objects.select_for_update().select_related("run").get(pk=merged.pk)
+    locked = Round.objects.select_for_update(of=("self",))
+    round_ = locked.select_related("run").get(pk=merged.pk)
     if round_.state != Round.State.MERGING or round_.attempt != merged.attempt:
         return False
     snapshot.save()

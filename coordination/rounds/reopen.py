@@ -18,7 +18,8 @@ def reopen_round(merging: Round, screened: list[Result]) -> bool:
     After ``MAX_REOPENINGS`` the run is paused with the reason; resuming it gives the round as
     many tries again. The outer state is untouched either way.
     """
-    round_ = Round.objects.select_for_update().select_related("run").get(pk=merging.pk)
+    locked = Round.objects.select_for_update(of=("self",))
+    round_ = locked.select_related("run").get(pk=merging.pk)
     if round_.state != Round.State.MERGING or round_.attempt != merging.attempt:
         return False
     for result in screened:

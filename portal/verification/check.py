@@ -36,6 +36,8 @@ def run_check(attempt_id: int) -> None:
 
 @transaction.atomic
 def _claim(attempt_id: int) -> Attempt | None:
+    # These rows are the lock: of two processes that count at once, both would see a free place.
+    list(Attempt.objects.select_for_update().filter(finished_at=None).order_by("pk"))
     attempt = Attempt.objects.select_related("coordinator").filter(pk=attempt_id).first()
     if attempt is None or _is_busy(attempt):
         return None

@@ -79,6 +79,13 @@ class WorkerOf:
         assert answer.status_code == 200, (answer.status_code, answer.content)
         return answer.json()
 
+    def report(self, task: dict, step: int = 1):
+        """Tell how far the task is."""
+        body = {"anahtar": task["anahtar"], "adim": step}
+        return self.http.post(
+            f"{self.base}/gorev/{task['gorev']}/nabiz", body, content_type="application/json"
+        )
+
     def sonuc(self, task: dict, method: str, **options):
         key = options.pop("key", task["anahtar"])
         url = f"{self.base}/sonuc?gorev={task['gorev']}"

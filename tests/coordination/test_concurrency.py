@@ -1,37 +1,17 @@
 """Requests that meet in the same instant, each in a thread with its own database connection."""
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
-from django.db import connection
 
 from coordination.models import Lease, Result, Round, Run, Snapshot, Unit
 from coordination.rounds.close import close_if_ready
 from coordination.rounds.merge import merge_closed_round
+from coordination.rounds.pause import pause_run, resume_run
+from tests.at_once import at_once
 from tests.coordination.making import WorkerOf, make_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-T = TypeVar("T")
-
-
-def at_once(calls: list[Callable[[], T]]) -> list[T]:
-    """Run ``calls`` together and return what each returned, in their order."""
-    together = threading.Barrier(len(calls))
-
-    def run(call: Callable[[], T]) -> T:
-        together.wait()
-        try:
-            return call()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 @pytest.fixture
@@ -131,3 +111,29 @@ def test_two_mergers_publish_once(closed):
     assert Snapshot.objects.filter(run=closed.run).count() == 2
     assert Round.objects.filter(run=closed.run).count() == 2
     assert Unit.objects.filter(round__number=2).count() == 2
+
+
+def test_one_worker_asks_reports_and_delivers_at_once(tmp_path, post_whole, result_file):
+    run = make_run(tmp_path, shards=6, max_leases_per_worker=100, max_leases_per_address=100)
+    worker, body = WorkerOf(run), result_file()
+    for _ in range(3):
+        held, delivered = worker.lease(), worker.lease()
+        report = [lambda held=held: worker.report(held)] * 3
+        asking = [worker.ask] * 3
+        delivering = [lambda task=delivered: post_whole(worker, task, body)]
+        answers = at_once(report + asking + delivering)
+        assert {answer.status_code for answer in answers} <= {200, 204}
+        Lease.objects.filter(state=Lease.State.LIVE).update(state=Lease.State.EXPIRED)
+        Unit.objects.filter(state=Unit.State.LEASED).update(state=Unit.State.FREE)
+
+
+def test_a_run_is_resumed_while_results_arrive(wide, post_whole, result_file):
+    workers = [WorkerOf(wide, f"worker-{n}") for n in range(5)]
+    tasks, body = [worker.lease() for worker in workers], result_file()
+    assert pause_run(wide, "a look at the data")
+    deliveries = [
+        lambda worker=worker, task=task: post_whole(worker, task, body).status_code == 200
+        for worker, task in zip(workers, tasks, strict=True)
+    ]
+    assert at_once([*deliveries, lambda: resume_run(wide)]) == [True] * 6
+    assert Result.objects.filter(holds_unit=True).count() == 5

@@ -31,6 +31,8 @@ LeaseSeconds = Annotated[int, Field(ge=5, le=30 * ONE_DAY_S)]
 RoundNumber = Annotated[int, Field(ge=1, le=10**6 + 1)]
 Loss = Annotated[float, Field(ge=0, le=1e6)]
 ShortText = Annotated[str, Field(max_length=300)]
+# A NUL is text in JSON, but not in PostgreSQL.
+StorableText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 LongText = Annotated[str, Field(max_length=4000)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}$")]
 
@@ -89,7 +91,9 @@ class LeaseRequest(Message):
     encodings: list[ShortText] = Field(alias="kodlama", default=[RAW_ENCODING], max_length=20)
     jobs: list[ShortText] = Field(alias="isler", default=[Job.TRAIN.value], max_length=20)
     holds: RoundNumber | None = Field(alias="elde", default=None)
-    device: dict[str, str | int | float | bool | None] = Field(alias="cihaz", default={})
+    device: dict[StorableText, StorableText | int | float | bool | None] = Field(
+        alias="cihaz", default={}
+    )
 
     @staticmethod
     def draw_request_id() -> str:

@@ -107,6 +107,8 @@ def test_a_worker_gets_the_shard_it_had_last(run, tmp_path):
         {"istek": "A" * 32},
         {"kodlama": "ham"},
         {"cihaz": {"gpu": ["nested"]}},
+        {"cihaz": {"gpu": "a\0"}},
+        {"cihaz": {"a\0": 1}},
     ],
 )
 def test_a_bad_lease_request_says_which_field(worker, fields):

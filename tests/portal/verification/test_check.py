@@ -19,6 +19,7 @@ from portal.verification.address import Origin
 from portal.verification.challenge import line
 from portal.verification.check import LOST_AFTER, run_check
 from portal.verification.codes import Code
+from tests.at_once import at_once
 from tests.portal.verification.conftest import Serve, queued
 from tests.portal.verification.wire import ADDRESS, HOST, PUBLIC, Names, Server, Wire, page
 
@@ -134,6 +135,14 @@ def test_an_ended_listing_is_not_looked_at(
     run_check(attempt.pk)
     attempt.refresh_from_db()
     assert (attempt.code, wire.dialled) == (Code.OUTDATED, [])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_processes_do_not_both_look_at_one_host(coordinator: Coordinator) -> None:
+    attempts = [queued(coordinator) for _ in range(4)]
+    claimed = at_once([lambda pk=attempt.pk: check._claim(pk) for attempt in attempts])
+    assert len([attempt for attempt in claimed if attempt]) == 1
+    assert Attempt.objects.exclude(started_at=None).count() == 1
 
 
 def _running(coordinator: Coordinator, address: str, since: timedelta) -> None:
