@@ -1,7 +1,7 @@
 """Calls that meet in the same instant, each in a thread with its own database connection."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from django.db import connection
 T = TypeVar("T")
 
 
-def at_once(calls: list[Callable[[], T]]) -> list[T]:
+def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
     """Run ``calls`` together and return what each returned, in their order."""
     together = threading.Barrier(len(calls))
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.utils import timezone
@@ -140,7 +141,7 @@ def test_an_ended_listing_is_not_looked_at(
 @pytest.mark.django_db(transaction=True)
 def test_two_processes_do_not_both_look_at_one_host(coordinator: Coordinator) -> None:
     attempts = [queued(coordinator) for _ in range(4)]
-    claimed = at_once([lambda pk=attempt.pk: check._claim(pk) for attempt in attempts])
+    claimed = at_once([partial(check._claim, attempt.pk) for attempt in attempts])
     assert len([attempt for attempt in claimed if attempt]) == 1
     assert Attempt.objects.exclude(started_at=None).count() == 1
 
