@@ -1,6 +1,7 @@
 """The processes that the demo starts, none of which outlives it."""
 
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -65,6 +66,8 @@ class Children:
                 stdout=file if stdout is None else stdout,
                 stderr=file,
                 cwd=PROJECT,
+                # Else what it printed comes after its complaint and is taken for the reason.
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
                 text=True,
                 # Ctrl-C is for the demo, which then stops them in order.
                 start_new_session=True,

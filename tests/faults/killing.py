@@ -19,6 +19,8 @@ ANY = "any"
 # to the other one before it is back.
 FIELDS: dict[str, int] = {"rounds": 6, "inner_steps": 40, "lease_seconds": 5}
 POLL_S = 0.001
+# In the site's state folder.
+BEING_WRITTEN, BEING_SENT = "blobs/tmp/*", "uploads/*.part"
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class LiveRun:
     def __init__(self, site: Site, slug: str, **fields: int) -> None:
         self.site, self.slug = site, slug
         self.rounds = (FIELDS | fields)["rounds"]
-        self._left_behind = set(self._temporary())
+        self._left_behind = self._files(BEING_WRITTEN, BEING_SENT)
         self._lives: list[WorkerProcess] = []
         site.make_run(slug, **FIELDS | fields)
         if site.server is None:
@@ -82,17 +84,21 @@ class LiveRun:
         return bool(self._ask(f"select 1 {self._of('round')} and round.state = 'merging'"))
 
     def is_checking(self) -> bool:
-        """Whether a result or snapshot is being written; what earlier kills left does not count."""
-        return not self._left_behind.issuperset(self._temporary())
+        """Whether a result or snapshot is being written."""
+        return self._is_new(BEING_WRITTEN)
 
     def is_uploading(self) -> bool:
-        return any((self.site.var / "uploads").glob("*.part"))
+        return self._is_new(BEING_SENT)
 
     def is_training(self) -> bool:
         return bool(self._ask(f"select 1 {self._of('unit')} and unit.state = 'leased'"))
 
-    def _temporary(self) -> Iterator[Path]:
-        return (self.site.var / "blobs" / "tmp").glob("*")
+    def _files(self, *patterns: str) -> set[Path]:
+        return {path for pattern in patterns for path in self.site.var.glob(pattern)}
+
+    def _is_new(self, pattern: str) -> bool:
+        """Whether there is such a file that no earlier kill left behind."""
+        return not self._left_behind.issuperset(self._files(pattern))
 
     def _ask(self, query: str) -> list[tuple]:
         return self.site.rows(query, self.slug)
@@ -138,14 +144,18 @@ class LiveRun:
 
     def kill(self, victim: str) -> str:
         """SIGKILL; returns what that interrupted."""
-        if victim == SERVER:
-            assert self.site.server is not None
-            self.site.server.kill()
-            moment = next((name for name, holds in AIMS.items() if holds(self)), "lease")
-            self._left_behind.update(self._temporary())
-            return moment
-        self.workers[victim].kill()
-        events = self.workers[victim].events
+        moment = self._kill_server() if victim == SERVER else self._kill_worker(victim)
+        self._left_behind |= self._files(BEING_WRITTEN, BEING_SENT)
+        return moment
+
+    def _kill_server(self) -> str:
+        assert self.site.server is not None
+        self.site.server.kill()
+        return next((name for name, holds in AIMS.items() if holds(self)), "lease")
+
+    def _kill_worker(self, name: str) -> str:
+        self.workers[name].kill()
+        events = self.workers[name].events
         return AFTER[events[-1]["event"]] if events else "start"
 
     def restart(self, victim: str) -> None:
