@@ -14,7 +14,7 @@ from safetensors.numpy import save
 from coordination.models import Lease, Result, Round, Unit
 from coordination.protocol.delivering import write_body
 from coordination.results import uploads
-from tests.coordination.making import TINY, WorkerOf, vector
+from tests.coordination.making import TINY, WorkerOf, make_run, vector
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import load_format
 
@@ -124,6 +124,17 @@ def test_a_chunk_beyond_the_announced_end_or_the_chunk_size_is_too_large(run, wo
     assert patch(worker, task, b"x" * (CHUNK + 1), 0).status_code == 413
     assert worker.sonuc(task, "head").headers["Upload-Offset"] == "0"
     assert_lease_lives(run)
+
+
+def test_a_chunk_above_djangos_own_body_limit_is_taken(tmp_path, settings):
+    run = make_run(tmp_path, "large", format="smollm2-135m-lora-r16", chunk_bytes=8 * 2**20)
+    worker = WorkerOf(run)
+    task, chunk = worker.lease(), bytes(5 * 2**20)
+    assert len(chunk) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    started = announce(worker, task, b"", boyut=run.manifest.data_bytes)
+    assert started.json()["parca_boyut"] == 8 * 2**20
+    answer = patch(worker, task, chunk, 0)
+    assert (answer.status_code, answer.headers["Upload-Offset"]) == (204, str(len(chunk)))
 
 
 def test_an_announcement_of_10_gb_is_refused_before_a_byte_travels(run, worker, result_file):
