@@ -1,10 +1,12 @@
 """What every test gets."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.conf import settings as project_settings
+from django.utils import translation
 from pytest_django import Settings
 
 pytest_plugins = ["tests.needs", "pytester"]
@@ -18,6 +20,14 @@ def own_state_folder(settings: Settings, tmp_path: Path) -> Path:
     settings.BLOB_ROOT = state / "blobs"
     settings.UPLOAD_ROOT = state / "uploads"
     return state
+
+
+@pytest.fixture(autouse=True)
+def own_language() -> Iterator[None]:
+    """A request activates its visitor's language for its thread; no test hears another's."""
+    translation.deactivate()
+    yield
+    translation.deactivate()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
