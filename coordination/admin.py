@@ -17,6 +17,7 @@ from coordination.models import (
     Unit,
     Upload,
     Worker,
+    WorkerEvent,
 )
 from coordination.rounds.pause import pause_run, resume_run
 
@@ -34,6 +35,8 @@ EDITABLE_RUN_FIELDS = (
     "lease_max_seconds",
     "max_leases_per_worker",
     "max_leases_per_address",
+    "max_unregistered_per_address",
+    "open_to_all",
     "keep_snapshots",
 )
 
@@ -144,10 +147,23 @@ class ResultAdmin(ReadOnlyAdmin):
 
 @admin.register(Worker)
 class WorkerAdmin(ReadOnlyAdmin):
-    list_display = ("name", "run", "first_seen_at", "last_seen_at")
-    list_filter = ("run",)
+    list_display = ("name", "run", "state", "is_registered", "first_seen_at", "last_seen_at")
+    list_filter = ("state", "run")
     list_select_related = ("run",)
     search_fields = ("name",)
+    exclude = ("token_digest", "sequence_request")
+
+    @admin.display(description=_("registered"), boolean=True)
+    def is_registered(self, worker: Worker) -> bool:
+        return worker.is_registered
+
+
+@admin.register(WorkerEvent)
+class WorkerEventAdmin(ReadOnlyAdmin):
+    list_display = ("at", "worker", "verb", "reason", "actor")
+    list_filter = ("verb", "worker__run")
+    list_select_related = ("worker", "actor")
+    search_fields = ("worker__name", "reason")
 
 
 @admin.register(Snapshot)

@@ -5,6 +5,7 @@ leased to a worker; a lease delivers a result; the round's results are merged in
 snapshot. Bytes live in the blob store under the digests named here.
 """
 
+from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
@@ -52,6 +53,10 @@ class Run(models.Model):
     seed = models.PositiveBigIntegerField(default=0, validators=_between(0, 2**53 - 1))
     shards = models.PositiveIntegerField(validators=_between(1, 10**6))
     serves_data = models.BooleanField(default=False)
+    open_to_all = models.BooleanField(
+        default=True,
+        help_text=_("Otherwise only workers that an admin has approved may take part."),
+    )
 
     units_per_round = models.PositiveIntegerField(
         validators=_between(1, 10**5),
@@ -75,6 +80,11 @@ class Run(models.Model):
     )
     max_leases_per_worker = models.PositiveIntegerField(default=1, validators=_between(1, 1000))
     max_leases_per_address = models.PositiveIntegerField(default=16, validators=_between(1, 10000))
+    max_unregistered_per_address = models.PositiveIntegerField(
+        default=8,
+        validators=_between(0, 10000),
+        help_text=_("Leases that workers without a token may hold together from one address."),
+    )
     outer_lr = models.FloatField(default=1.0, validators=_between(1e-6, 10))
     outer_momentum = models.FloatField(default=0.5, validators=_between(0, 0.999))
     chunk_bytes = models.PositiveIntegerField(
@@ -223,22 +233,101 @@ class Round(models.Model):
 
 
 class Worker(models.Model):
-    """A pseudonym seen in a run."""
+    """A pseudonym in a run. Whoever registered it proves it by a token, of which a digest is kept.
+
+    Work under a name that nobody registered has a row of its own, without a digest. A later
+    registration makes another row: what strangers did under the name stays theirs.
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("waiting for approval")
+        APPROVED = "approved", _("approved")
+        PAUSED = "paused", _("paused")
+        BLOCKED = "blocked", _("blocked")
 
     run = models.ForeignKey(Run, models.CASCADE)
     name = models.CharField(max_length=32)
+    token_digest = models.CharField(max_length=SHA256_LENGTH, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.APPROVED)
+    state_reason = models.CharField(max_length=300, blank=True)
+    is_listed = models.BooleanField(
+        _("on the leaderboard"), default=True, help_text=_("The volunteer's own choice.")
+    )
     device = models.JSONField(default=dict, blank=True)
+    sequence = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text=_("Highest number of a lease request so far.")
+    )
+    sequence_request = models.CharField(max_length=SHA256_LENGTH, blank=True)
+    copies_seen = models.PositiveIntegerField(
+        default=0, help_text=_("Lease requests from a copy of the worker's state folder.")
+    )
+    copy_seen_at = models.DateTimeField(null=True, blank=True)
     first_seen_at = models.DateTimeField(auto_now_add=True)
-    last_seen_at = models.DateTimeField()
+    registered_at = models.DateTimeField(null=True, blank=True)
+    last_seen_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("Empty until it asks for work.")
+    )
 
     class Meta:
-        ordering = ["run", "name"]
+        ordering = ["run", "name", "pk"]
         verbose_name = _("worker")
         verbose_name_plural = _("workers")
-        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_worker_per_name")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "name"],
+                condition=Q(token_digest=""),
+                name="one_unregistered_worker_per_name",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "name"],
+                condition=~Q(token_digest=""),
+                name="one_registered_worker_per_name",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "token_digest"],
+                condition=~Q(token_digest=""),
+                name="one_worker_per_token",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether the name has an owner; only then can it earn trust."""
+        return self.token_digest != ""
+
+
+class WorkerEvent(models.Model):
+    """Something that changed what a worker may do, and who decided it. Only ever added."""
+
+    class Verb(models.TextChoices):
+        REGISTERED = "registered", _("registered")
+        APPROVED = "approved", _("approved")
+        PAUSED = "paused", _("paused")
+        BLOCKED = "blocked", _("blocked")
+        UNBLOCKED = "unblocked", _("let in again")
+
+    worker = models.ForeignKey(Worker, models.CASCADE, related_name="events")
+    at = models.DateTimeField()
+    verb = models.CharField(max_length=10, choices=Verb)
+    reason = models.CharField(max_length=300, blank=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text=_("Empty: the worker itself, or a command on the server."),
+    )
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+        verbose_name = _("worker event")
+        verbose_name_plural = _("worker events")
+
+    def __str__(self) -> str:
+        return f"{self.worker} {self.verb}"
 
 
 class Unit(models.Model):

@@ -50,7 +50,9 @@ def grant_lease(run: Run, request: LeaseRequest, address: str) -> Grant | None:
 
 def _meet(run: Run, request: LeaseRequest) -> Worker:
     values = {"last_seen_at": now(), "device": request.device}
-    worker, _ = Worker.objects.update_or_create(run=run, name=request.worker, defaults=values)
+    worker, _ = Worker.objects.update_or_create(
+        run=run, name=request.worker, token_digest="", defaults=values
+    )
     return worker
 
 
