@@ -7,7 +7,6 @@ from typing import Any
 from allauth.core.exceptions import ReauthenticationRequired
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.signals import got_request_exception
-from django.db import IntegrityError
 from django.http import JsonResponse
 from django.utils.log import log_response
 from django.utils.translation import gettext as _
@@ -17,7 +16,7 @@ from rest_framework.views import exception_handler
 
 from accounts.keys.errors import BeyondReach, NotLive, NotYours, TooManyKeys
 from apiv1.errors import Problem
-from portal.listings.errors import Incomplete, NotAllowed, Outdated, WrongState
+from portal.listings.errors import Incomplete, NotAllowed, Outdated, Taken, WrongState
 from portal.verification.errors import TooOften
 
 MEDIA_TYPE = "application/problem+json"
@@ -82,10 +81,8 @@ def _translate(error: Exception) -> Exception:
             return Problem(422, "incomplete", detail, error.fields)
         case TooOften():
             return exceptions.Throttled(error.retry_after_s)
-        case IntegrityError():
-            return Problem(
-                409, "conflict", _("Another coordinator has this short name or address already.")
-            )
+        case Taken():
+            return Problem(409, "conflict", str(error), {error.field: str(error)})
     return error
 
 

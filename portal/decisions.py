@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import IntegrityError
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -61,6 +60,4 @@ def decide(
         return _("This cannot be done, since it is now: %(state)s.") % {"state": now}
     except NotAllowed:
         return _("You may not decide on listings.")
-    except IntegrityError:
-        return _("Another coordinator has this address already.")
     return ""

@@ -15,7 +15,7 @@ from portal.models import ENDED, Coordinator
 @receiver(account_deleting)
 def withdraw_all(user: User, **signal: Any) -> None:
     """Withdraw what the operator runs, and forget how to reach them."""
-    for coordinator in user.coordinators.exclude(state__in=ENDED):
+    for coordinator in user.coordinators.exclude(state__in=ENDED).order_by("pk"):
         withdraw(coordinator, by=user)
     Coordinator.objects.filter(operator=user).update(contact="")
 

@@ -5,11 +5,13 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
+from django.utils import timezone
 
 from accounts.audit import record
 from accounts.models import User
 from portal.directory.fold import folded
 from portal.listings.errors import NotAllowed, Outdated, WrongState
+from portal.listings.taken import noticing_taken
 from portal.listings.transition import demand_operator
 from portal.models import ENDED, Coordinator, Proof, State
 
@@ -26,12 +28,18 @@ def draw_token() -> str:
 
 @transaction.atomic
 def begin(by: User, **fields: Any) -> Coordinator:
-    """Save a draft of ``by``; raises ValidationError naming the fields that are wrong."""
+    """Save a draft of ``by``.
+
+    Raises:
+        ValidationError: names the fields that are wrong.
+        Taken: another begins with the same short name at the same moment.
+    """
     coordinator = Coordinator(operator=by, proof_token=draw_token(), **fields)
     coordinator.full_clean()
     for name, value in folded(coordinator).items():
         setattr(coordinator, name, value)
-    coordinator.save()
+    with noticing_taken(coordinator):
+        coordinator.save()
     record("begin", f"coordinator:{coordinator.slug}", by)
     return coordinator
 
@@ -47,6 +55,7 @@ def edit(coordinator: Coordinator, by: User, revision: int | None = None, **fiel
         WrongState: rejected, withdrawn, suspended, or a slug outside drafts.
         Outdated: it changed since ``revision`` (None: the object's own).
         ValidationError: names the fields that are wrong.
+        Taken: another listing got the address or short name at the same moment.
     """
     demand_operator(coordinator, by)
     if odd := set(fields) - set(EDITABLE):
@@ -63,11 +72,14 @@ def edit(coordinator: Coordinator, by: User, revision: int | None = None, **fiel
     values = changed | (_after_move(coordinator) if "address" in changed else {})
     values |= folded(coordinator)
     rows = Coordinator.objects.filter(pk=coordinator.pk, revision=expected)
-    if not rows.update(revision=F("revision") + 1, **values):
+    with noticing_taken(coordinator):
+        written = rows.update(revision=F("revision") + 1, **values)
+    if not written:
         coordinator.refresh_from_db()
         raise Outdated("the listing has changed since you read it; look at it again")
     coordinator.refresh_from_db()
-    record("edit", f"coordinator:{coordinator.slug}", by, fields=sorted(changed))
+    moved = {"to": values["state"].value} if "state" in values else {}
+    record("edit", f"coordinator:{coordinator.slug}", by, fields=sorted(changed), **moved)
 
 
 def _demand_editable(coordinator: Coordinator, changed: dict[str, Any]) -> None:
@@ -88,5 +100,5 @@ def _after_move(coordinator: Coordinator) -> dict[str, Any]:
         "failures": 0,
     }
     if coordinator.state == State.APPROVED:
-        values["state"] = State.SUBMITTED
+        values |= {"state": State.SUBMITTED, "submitted_at": timezone.now()}
     return values

@@ -1,5 +1,7 @@
 """What a listing's verbs refuse."""
 
+from django.utils.translation import gettext as _
+
 
 class NotAllowed(Exception):
     """This person may not do this to the listing; the message says who may."""
@@ -11,6 +13,18 @@ class WrongState(Exception):
 
 class Outdated(Exception):
     """The listing has changed since it was read; read it again before deciding."""
+
+
+class Taken(Exception):
+    """Another listing has this ``field``, which is ``address`` or ``slug``, already."""
+
+    def __init__(self, field: str) -> None:
+        texts = {
+            "address": _("Another coordinator has this address already. Choose another address."),
+            "slug": _("Another coordinator has this short name already. Choose another one."),
+        }
+        super().__init__(texts[field])
+        self.field = field
 
 
 class Incomplete(Exception):

@@ -25,7 +25,7 @@ def submit(coordinator: Coordinator, by: User) -> None:
     Raises:
         NotAllowed: ``by`` is not its operator.
         Incomplete: names every field an admin would ask for.
-        WrongState, Outdated: see ``transition.move``.
+        WrongState, Outdated, Taken: see ``transition.move``.
     """
     demand_operator(coordinator, by)
     missing = [name for name in NEEDED if not getattr(coordinator, name).strip()]

@@ -14,6 +14,7 @@ from accounts import mail
 from accounts.audit import record
 from accounts.models import User
 from portal.listings.errors import NotAllowed, Outdated, WrongState
+from portal.listings.taken import noticing_taken
 from portal.models import Coordinator, State
 
 
@@ -48,11 +49,13 @@ def move(
     Raises:
         WrongState: it is in another state.
         Outdated: it changed since that revision, so that two admins never decide twice.
+        Taken: another listing that is not a draft has its address.
     """
     expected = coordinator.revision if revision is None else revision
     with transaction.atomic():
         rows = Coordinator.objects.filter(pk=coordinator.pk, state__in=sources, revision=expected)
-        changed = rows.update(state=to, revision=F("revision") + 1, **values)
+        with noticing_taken(coordinator):
+            changed = rows.update(state=to, revision=F("revision") + 1, **values)
         before = coordinator.state
         coordinator.refresh_from_db()
         if not changed:

@@ -3,14 +3,13 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from portal.listings.edit import begin, edit
-from portal.listings.errors import Incomplete
+from portal.listings.errors import Incomplete, Taken
 from portal.listings.submit import submit
 from portal.listings.withdraw import withdraw
 from portal.models import ENDED, Coordinator, State
@@ -53,6 +52,8 @@ def new(request: HttpRequest) -> HttpResponse:
             coordinator = begin(operator_of(request), **form.cleaned_data)
         except ValidationError as error:
             form.add_error(None, error)
+        except Taken as error:
+            form.add_error(error.field, str(error))
         else:
             return _saved(request, coordinator)
     return render(request, "portal/panel/form.html", {"form": form})
@@ -72,6 +73,8 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
             edit(coordinator, operator_of(request), revision, **form.cleaned_data)
         except ValidationError as error:
             form.add_error(None, error)
+        except Taken as error:
+            form.add_error(error.field, str(error))
         except REFUSALS as error:
             messages.error(request, why_not(error))
             return redirect("portal:panel-coordinator", coordinator.slug)
@@ -111,9 +114,7 @@ def _saved(request: HttpRequest, coordinator: Coordinator) -> HttpResponse:
 
 def _submit(request: HttpRequest, coordinator: Coordinator) -> HttpResponse:
     try:
-        # A savepoint, since an address taken by another is told by the database.
-        with transaction.atomic():
-            submit(coordinator, operator_of(request))
+        submit(coordinator, operator_of(request))
         messages.success(request, _("It is submitted; an admin will read it."))
     except Incomplete as error:
         labels = ListingForm(instance=coordinator).fields

@@ -1,20 +1,18 @@
 """Whose pages these are, and how a refusal is put to them."""
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from accounts.keys.errors import NotLive, TooManyKeys
 from accounts.models import User
-from portal.listings.errors import NotAllowed, Outdated, WrongState
+from portal.listings.errors import NotAllowed, Outdated, Taken, WrongState
 from portal.models import Coordinator
 from portal.verification.errors import TooOften
 
 REFUSALS = (
-    IntegrityError, NotAllowed, NotLive, Outdated, TooManyKeys, TooOften, ValidationError,
-    WrongState,
+    NotAllowed, NotLive, Outdated, Taken, TooManyKeys, TooOften, ValidationError, WrongState,
 )  # fmt: skip
 
 
@@ -38,8 +36,8 @@ def why_not(error: Exception) -> str:
         return _("There were too many checks lately. Try again in %(seconds)s seconds.") % wait
     if isinstance(error, Outdated):
         return _("It was changed in between. Look at it as it is now, then try again.")
-    if isinstance(error, IntegrityError):
-        return _("Another coordinator has this address already. Choose another address.")
+    if isinstance(error, Taken):
+        return str(error)
     if isinstance(error, TooManyKeys):
         return _("You have as many keys as one may have. Revoke one first.")
     if isinstance(error, NotLive):

@@ -31,8 +31,7 @@ def request_check(coordinator: Coordinator, by: User | None, trigger: Attempt.Tr
         TooOften: says when to try again.
     """
     _demand_allowed(coordinator, by, trigger)
-    # Its row is the lock that makes counting and adding one step.
-    coordinator = Coordinator.objects.select_for_update().get(pk=coordinator.pk)
+    coordinator = _lock(coordinator)
     if coordinator.state in ENDED:
         raise WrongState("the listing has ended; there is nothing to verify")
     running = coordinator.attempts.filter(finished_at=None, address=coordinator.address).first()
@@ -54,6 +53,24 @@ def nudge(attempt_id: int) -> None:
     check_address.delay_on_commit(attempt_id)
 
 
+def _lock(coordinator: Coordinator) -> Coordinator:
+    """Lock all that share a limit with the coordinator, so that counting and adding are one step.
+
+    By primary key, as everything that locks several does.
+    """
+    sharing = Q(pk=coordinator.pk) | _on_host(coordinator)
+    if coordinator.operator_id is not None:
+        sharing |= Q(operator=coordinator.operator_id)
+    rows = Coordinator.objects.select_for_update().filter(sharing).order_by("pk")
+    return next(row for row in rows if row.pk == coordinator.pk)
+
+
+def _on_host(coordinator: Coordinator) -> Q:
+    """Coordinators or attempts whose address is on the same host and port."""
+    root = "/".join(coordinator.address.split("/")[:3])
+    return Q(address=root) | Q(address__startswith=f"{root}/")
+
+
 def _demand_allowed(coordinator: Coordinator, by: User | None, trigger: Attempt.Trigger) -> None:
     if trigger == Attempt.Trigger.ADMIN:
         assert by is not None
@@ -69,10 +86,7 @@ def _demand_rare(coordinator: Coordinator, by: User | None, now: datetime) -> No
     if by is not None:
         _demand_below(PER_COORDINATOR, asked.filter(coordinator=coordinator), now)
         _demand_below(PER_OPERATOR, asked.filter(coordinator__operator=by), now)
-    root = "/".join(coordinator.address.split("/")[:3])
-    _demand_below(
-        PER_HOST, attempts.filter(Q(address=root) | Q(address__startswith=f"{root}/")), now
-    )
+    _demand_below(PER_HOST, attempts.filter(_on_host(coordinator)), now)
 
 
 def _demand_below(limit: tuple[int, timedelta], attempts: QuerySet[Attempt], now: datetime) -> None:

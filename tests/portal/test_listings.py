@@ -2,12 +2,11 @@ from collections.abc import Callable
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError
 
 from accounts.models import AuditEvent, User
 from portal.listings.decide import approve, reinstate, reject, request_changes, suspend
 from portal.listings.edit import edit
-from portal.listings.errors import Incomplete, NotAllowed, Outdated, WrongState
+from portal.listings.errors import Incomplete, NotAllowed, Outdated, Taken, WrongState
 from portal.listings.submit import submit
 from portal.listings.withdraw import withdraw
 from portal.models import Coordinator, Proof, State
@@ -147,8 +146,10 @@ def test_a_new_address_loses_proof_and_approval(operator: User, admin: User) -> 
 def test_an_address_belongs_to_one_listing(operator: User, stranger: User, admin: User) -> None:
     first = make_approved(operator, admin)
     second = begin_draft(stranger, "second", address=first.address)
-    with pytest.raises(IntegrityError):
+    with pytest.raises(Taken, match="address already"):
         submit(second, by=stranger)
+    second.refresh_from_db()
+    assert second.state == State.DRAFT
 
 
 def test_what_an_edit_refuses(draft: Coordinator, operator: User, stranger: User) -> None:
