@@ -5,7 +5,7 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from accounts.keys.authenticate import find_key
+from accounts.keys.authenticate import find_ended_key, find_key
 from accounts.models import ApiKey, User
 from apiv1.throttles import count_failure
 
@@ -13,7 +13,8 @@ from apiv1.throttles import count_failure
 class KeyAuthentication(BaseAuthentication):
     """``Authorization: Bearer mdl_…``; ``request.auth`` becomes the key.
 
-    All that is wrong with a key is answered alike, so that nobody learns which keys there were.
+    Whoever shows all of a key that was revoked or has expired is told so; all else that is wrong
+    is answered alike, so that nobody learns which keys there were.
     """
 
     def authenticate(self, request: Request) -> tuple[User, ApiKey] | None:
@@ -21,16 +22,24 @@ class KeyAuthentication(BaseAuthentication):
         kind, _space, secret = header.partition(" ")
         if not header:
             return None
-        key = find_key(secret.strip()) if kind.lower() == "bearer" else None
-        if key is None or not key.owner.is_active:
+        secret = secret.strip() if kind.lower() == "bearer" else ""
+        key = find_key(secret)
+        if key is None:
             count_failure(request)
-            raise AuthenticationFailed(
-                _("Send a key that is valid as Authorization: Bearer mdl_…"), "invalid_key"
-            )
+            raise _refusal(find_ended_key(secret))
         return key.owner, key
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+def _refusal(ended: ApiKey | None) -> AuthenticationFailed:
+    if ended is None:
+        text = _("Send a key that is valid as Authorization: Bearer mdl_…")
+        return AuthenticationFailed(text, "invalid_key")
+    if ended.revoked_at:
+        return AuthenticationFailed(_("This key was revoked. Make a new one."), "key_revoked")
+    return AuthenticationFailed(_("This key has expired. Make a new one."), "key_expired")
 
 
 class BrowserSession(SessionAuthentication):

@@ -53,5 +53,5 @@ def match_if_given(request: Request, coordinator: Coordinator) -> int:
     given = request.headers.get("If-Match", "*").strip()
     found = _TAG.fullmatch(given)
     if given != "*" and (found is None or int(found["revision"]) != coordinator.revision):
-        raise Outdated(_("the listing has changed since you read it; look at it again"))
+        raise Outdated(_("The listing has changed since you read it; look at it again."))
     return coordinator.revision

@@ -41,7 +41,7 @@ def idempotent(secret: str | None = None) -> Callable[[Post], Post]:
         def once(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
             if "Idempotency-Key" not in request.headers:
                 return post(view, request, *args, **kwargs)
-            claim = _claim(request)
+            claim = _claim(request, view.bound_to or 0)
             if claim.status is not None:
                 return Response(claim.answer, claim.status, headers=claim.headers)
             try:
@@ -59,8 +59,9 @@ def idempotent(secret: str | None = None) -> Callable[[Post], Post]:
     return decorate
 
 
-def _claim(request: Request) -> IdempotentRequest:
-    """Return the request's row: claimed by this call, or answered by an earlier one.
+def _claim(request: Request, reach: int) -> IdempotentRequest:
+    """Return the request's row: claimed by this call, or answered by an earlier one of the same
+    reach, since an answer may show more than a bound key may see.
 
     Raises:
         Problem: 400 for a bad key, 409 while the first is in flight, 422 for another body.
@@ -77,6 +78,7 @@ def _claim(request: Request) -> IdempotentRequest:
         user=request.user,
         path=request.path,
         key=key,
+        reach=reach,
         defaults={"body_hash": _hash(request), "claimed_at": now},
     )
     if created:

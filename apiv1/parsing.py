@@ -1,6 +1,7 @@
 """JSON in small bodies, and JSON out whatever the client says it accepts."""
 
 import io
+import json
 from typing import IO, Any
 
 from django.utils.translation import gettext as _
@@ -31,6 +32,15 @@ class SmallJSONParser(JSONParser):
             return super().parse(io.BytesIO(body), media_type, parser_context)
         except RecursionError:
             raise ParseError(_("The JSON is nested too deeply.")) from None
+        except ParseError as error:
+            raise ParseError(_what_is_wrong(error.__context__)) from None
+
+
+def _what_is_wrong(error: BaseException | None) -> str:
+    if not isinstance(error, json.JSONDecodeError):
+        return _("The body is not JSON in UTF-8.")
+    place = {"line": error.lineno, "column": error.colno}
+    return _("The body is not JSON: see line %(line)s, column %(column)s.") % place
 
 
 class AlwaysJSON(BaseContentNegotiation):

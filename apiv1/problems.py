@@ -10,6 +10,7 @@ from django.core.signals import got_request_exception
 from django.http import JsonResponse
 from django.utils.log import log_response
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -20,6 +21,21 @@ from portal.listings.errors import Incomplete, NotAllowed, Outdated, Taken, Wron
 from portal.verification.errors import TooOften
 
 MEDIA_TYPE = "application/problem+json"
+TITLES = {
+    400: gettext_lazy("Bad request"),
+    401: gettext_lazy("Unauthorized"),
+    403: gettext_lazy("Forbidden"),
+    404: gettext_lazy("Not found"),
+    405: gettext_lazy("Method not allowed"),
+    409: gettext_lazy("Conflict"),
+    412: gettext_lazy("Precondition failed"),
+    413: gettext_lazy("Content too large"),
+    415: gettext_lazy("Unsupported media type"),
+    422: gettext_lazy("Unprocessable content"),
+    428: gettext_lazy("Precondition required"),
+    429: gettext_lazy("Too many requests"),
+    500: gettext_lazy("Internal server error"),
+}
 
 
 def problem_handler(error: Exception, context: dict[str, Any]) -> Response:
@@ -45,10 +61,11 @@ def problem_response(status: int, code: str, detail: str) -> JsonResponse:
 def problem(
     status: int, code: str, detail: str, errors: list[dict[str, str]] | None = None
 ) -> dict[str, Any]:
-    """The members of a problem. ``type`` is about:blank: ``code`` tells problems apart."""
+    """The members of a problem. ``type`` is about:blank: ``code`` tells problems apart, and title
+    and detail are in the reader's language."""
     body = {
         "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
+        "title": str(TITLES.get(status) or HTTPStatus(status).phrase),
         "status": status,
         "detail": detail,
         "code": code,

@@ -4,6 +4,7 @@ Limits against accidents and eager loops. They live in the cache and two process
 request too many through, so nothing that must hold relies on them.
 """
 
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from django.core.cache import cache
@@ -13,10 +14,24 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 
 FAILURES_PER_MINUTE = 30
+IPV6_PREFIX = 64
 
 
 if TYPE_CHECKING:  # it imports the policies that the settings name
     from rest_framework.views import APIView
+
+
+def network(address: str | None) -> str:
+    """Who counts as one client: an IPv4 address, or an IPv6 network of 64 bits, of which one host
+    may use every address."""
+    try:
+        found = ip_address(address or "")
+    except ValueError:  # a socket in the file system, or a proxy's own idea
+        return address or ""
+    mapped = getattr(found, "ipv4_mapped", None)
+    if found.version == 4 or mapped:
+        return str(mapped or found)
+    return str(ip_network((found, IPV6_PREFIX), strict=False))
 
 
 class Throttle(SimpleRateThrottle):
@@ -30,7 +45,7 @@ class Throttle(SimpleRateThrottle):
             return f"key:{request.auth.pk}"
         if request.user is not None and request.user.is_authenticated:
             return f"user:{request.user.pk}"
-        return f"address:{self.get_ident(request)}"
+        return f"address:{network(self.get_ident(request))}"
 
     def wait(self) -> float:
         """Seconds until a request is let through. DRF's own says None when a limit was lowered,
@@ -65,9 +80,11 @@ class Writing(Throttle):
 def count_failure(request: Request) -> None:
     """Count a wrong key; raises Throttled when one address shows many.
 
-    Authentication comes before the throttles, so guesses would go uncounted.
+    Authentication comes before the throttles, so guesses would go uncounted. By address and not
+    by key: guessing 190 bits is hopeless from however many addresses, and what is held back here
+    is work for the database. A right key from the same address still works.
     """
-    name = f"throttle:failures:{BaseThrottle().get_ident(request)}"
+    name = f"throttle:failures:{network(BaseThrottle().get_ident(request))}"
     cache.add(name, 0, timeout=60)
     try:
         failures = cache.incr(name)

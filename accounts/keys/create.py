@@ -43,7 +43,7 @@ def create_key(
     _check(owner, name, scopes, coordinator, days)
     expires_at = timezone.now() + timedelta(days=days)
     if within:
-        _demand_within(within, scopes, coordinator)
+        demand_within(within, scopes, coordinator)
         expires_at = min(expires_at, within.expires_at)
     lock_owner(owner)
     demand_room(owner)
@@ -64,7 +64,9 @@ def demand_room(owner: User) -> None:
         owner=owner, revoked_at__isnull=True, expires_at__gt=timezone.now()
     )
     if live.count() >= MAX_LIVE:
-        raise TooManyKeys(f"an account has at most {MAX_LIVE} live keys; revoke one first")
+        raise TooManyKeys(
+            _("An account has at most %(most)s live keys. Revoke one first.") % {"most": MAX_LIVE}
+        )
 
 
 def add(
@@ -100,8 +102,9 @@ def _check(
         raise ValidationError(wrong)
 
 
-def _demand_within(within: ApiKey, scopes: Collection[str], coordinator: Any | None) -> None:
+def demand_within(within: ApiKey, scopes: Collection[str], coordinator: Any | None) -> None:
+    """Raises BeyondReach for scopes or coordinators that the key ``within`` has not itself."""
     if more := set(scopes) - set(within.scopes):
-        raise BeyondReach(f"this key itself may not do: {', '.join(sorted(more))}")
+        raise BeyondReach(_("This key itself may not do: %s.") % ", ".join(sorted(more)))
     if within.coordinator_id and (coordinator is None or coordinator.pk != within.coordinator_id):
-        raise BeyondReach("this key works for one coordinator; ask for a key for the same one")
+        raise BeyondReach(_("This key works for one coordinator; ask for a key for the same one."))

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts import mail
 from accounts.audit import record
-from accounts.keys.create import add, demand_room, lock_owner
+from accounts.keys.create import add, demand_room, demand_within, lock_owner
 from accounts.keys.errors import NotLive, NotYours
 from accounts.models import ApiKey, User
 
@@ -17,23 +17,30 @@ MAX_OVERLAP_HOURS = 7 * 24
 
 
 @transaction.atomic
-def rotate_key(key: ApiKey, by: User, overlap_hours: int = 24) -> tuple[ApiKey, str]:
+def rotate_key(
+    key: ApiKey, by: User, overlap_hours: int = 24, within: ApiKey | None = None
+) -> tuple[ApiKey, str]:
     """Return a key like ``key`` for as long again, and its secret; ``key`` ends after the overlap.
+
+    ``within`` is the key by which this is asked for, if it is not a person who asks.
 
     Raises:
         NotYours: ``by`` does not own it.
         NotLive: it has expired, was revoked, or was replaced before.
         ValidationError: the overlap is negative or longer than a week.
         TooManyKeys: no room for two at once; revoke another one, or choose no overlap.
+        BeyondReach: the key ``within`` may do less than ``key``.
     """
     if key.owner_id != by.pk:
-        raise NotYours("only its owner may rotate a key")
+        raise NotYours(_("Only its owner may rotate a key."))
     if not 0 <= overlap_hours <= MAX_OVERLAP_HOURS:
         raise ValidationError({"overlap_hours": _("Let the old key work on for at most a week.")})
+    if within:
+        demand_within(within, key.scopes, key.coordinator)
     lock_owner(by)
     key.refresh_from_db()
     if not key.is_live or key.replaced_by_id:
-        raise NotLive("the key has expired, or was revoked or replaced before")
+        raise NotLive(_("This key has expired, or was revoked or replaced before."))
     now = timezone.now()
     lifetime = key.expires_at - key.created_at
     key.expires_at = min(key.expires_at, now + timedelta(hours=overlap_hours))

@@ -12,7 +12,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.keys.create import create_key
-from accounts.keys.errors import BeyondReach
 from accounts.keys.revoke import revoke_key
 from accounts.keys.rotate import rotate_key
 from accounts.keys.scopes import Scope
@@ -131,8 +130,7 @@ class Rotation(KeyView):
     @idempotent(secret="secret")
     def post(self, request: Request, key_id: str) -> Response:
         key = self.own_key(key_id)
-        if request.auth is not None and set(key.scopes) - set(request.auth.scopes):
-            raise BeyondReach(_("A key rotates only keys that may do no more than itself."))
         given = RotationSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        return _show_new(*rotate_key(key, request.user, **given.validated_data))
+        hours = given.validated_data["overlap_hours"]
+        return _show_new(*rotate_key(key, request.user, hours, within=request.auth))

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts import mail
 from accounts.models import User
@@ -33,7 +34,8 @@ def receive(coordinator: Coordinator, beat: Beat) -> Answer:
     """
     current = Coordinator.objects.select_for_update().get(pk=coordinator.pk)
     if current.state in ENDED:
-        raise WrongState(f"a listing that is {current.state} takes no heartbeats")
+        now = {"state": current.get_state_display()}
+        raise WrongState(_("The listing takes no heartbeats; it is now: %(state)s.") % now)
     if beat.seq > current.heartbeat_seq:
         _note(current, beat, timezone.now())
     coordinator.refresh_from_db()

@@ -1,6 +1,7 @@
 """Verbs of admins: approve, request changes, reject, suspend, reinstate."""
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from portal.listings.errors import Incomplete
@@ -71,7 +72,7 @@ def _decide(
 ) -> None:
     demand_admin(by)
     if not message.strip():
-        raise Incomplete({"message": "say why: the operator reads it"})
+        raise Incomplete({"message": _("Write a reason; the operator reads it.")})
     move(
         coordinator,
         verb,

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.audit import record
 from accounts.models import User
@@ -59,7 +60,7 @@ def edit(coordinator: Coordinator, by: User, revision: int | None = None, **fiel
     """
     demand_operator(coordinator, by)
     if odd := set(fields) - set(EDITABLE):
-        raise NotAllowed(f"these are not yours to change: {', '.join(sorted(odd))}")
+        raise NotAllowed(_("These are not yours to change: %s.") % ", ".join(sorted(odd)))
     changed = {name: value for name, value in fields.items() if getattr(coordinator, name) != value}
     if not changed:
         return
@@ -76,7 +77,7 @@ def edit(coordinator: Coordinator, by: User, revision: int | None = None, **fiel
         written = rows.update(revision=F("revision") + 1, **values)
     if not written:
         coordinator.refresh_from_db()
-        raise Outdated("the listing has changed since you read it; look at it again")
+        raise Outdated(_("The listing has changed since you read it; look at it again."))
     coordinator.refresh_from_db()
     moved = {"to": values["state"].value} if "state" in values else {}
     record("edit", f"coordinator:{coordinator.slug}", by, fields=sorted(changed), **moved)
@@ -84,9 +85,10 @@ def edit(coordinator: Coordinator, by: User, revision: int | None = None, **fiel
 
 def _demand_editable(coordinator: Coordinator, changed: dict[str, Any]) -> None:
     if coordinator.state in (*ENDED, State.SUSPENDED):
-        raise WrongState(f"a listing that is {coordinator.state} cannot be changed")
+        now = coordinator.get_state_display()
+        raise WrongState(_("The listing cannot be changed; it is now: %(state)s.") % {"state": now})
     if "slug" in changed and coordinator.state != State.DRAFT:
-        raise WrongState("the short name can be changed in a draft only")
+        raise WrongState(_("The short name can be changed in a draft only."))
 
 
 def _after_move(coordinator: Coordinator) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
+from django.utils.translation import gettext as _
 
 from accounts import mail
 from accounts.audit import record
@@ -21,13 +22,13 @@ from portal.models import Coordinator, State
 def demand_operator(coordinator: Coordinator, by: User) -> None:
     """Raises NotAllowed unless ``by`` runs the coordinator."""
     if coordinator.operator_id != by.pk:
-        raise NotAllowed("only its operator may do this")
+        raise NotAllowed(_("Only its operator may do this."))
 
 
 def demand_admin(by: User) -> None:
     """Raises NotAllowed unless ``by`` may decide on listings."""
     if not (by.is_active and by.is_staff and by.has_perm("portal.change_coordinator")):
-        raise NotAllowed("only staff who may change coordinators decide on listings")
+        raise NotAllowed(_("Only staff who may change coordinators decide on listings."))
 
 
 def move(
@@ -68,10 +69,12 @@ def move(
 
 def _why(coordinator: Coordinator, sources: Collection[State]) -> Exception:
     if coordinator.state not in sources:
-        allowed = " or ".join(State(source).value.replace("_", " ") for source in sources)
-        now = coordinator.state.replace("_", " ")
-        return WrongState(f"this can be done while it is {allowed}; it is {now}")
-    return Outdated("the listing has changed since you read it; look at it again")
+        allowed = ", ".join(str(State(source).label) for source in sources)
+        states = {"allowed": allowed, "state": coordinator.get_state_display()}
+        return WrongState(
+            _("This can be done in these states only: %(allowed)s. It is now: %(state)s.") % states
+        )
+    return Outdated(_("The listing has changed since you read it; look at it again."))
 
 
 def _told(values: dict[str, Any]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from portal.listings.errors import WrongState
@@ -33,7 +34,7 @@ def request_check(coordinator: Coordinator, by: User | None, trigger: Attempt.Tr
     _demand_allowed(coordinator, by, trigger)
     coordinator = _lock(coordinator)
     if coordinator.state in ENDED:
-        raise WrongState("the listing has ended; there is nothing to verify")
+        raise WrongState(_("The listing has ended; there is nothing to verify."))
     running = coordinator.attempts.filter(finished_at=None, address=coordinator.address).first()
     if running:
         return running

@@ -10,6 +10,7 @@ from accounts.models import ApiKey, User
 from apiv1.models import IdempotentRequest
 from portal.models import Coordinator
 from tests.apiv1.calling import Caller, problem, with_key
+from tests.portal.making import begin_draft
 
 BODY = {"name": "N", "slug": "n", "address": "https://n.example.org"}
 ONCE = {"Idempotency-Key": "3f0c"}
@@ -42,6 +43,19 @@ def test_the_key_is_one_of_its_person_and_address(owner: Caller, stranger: User)
     theirs = BODY | {"slug": "theirs", "address": "https://theirs.example.org"}
     assert with_key(stranger)("POST", "coordinators", theirs, ONCE).status_code == 201
     assert owner("POST", "coordinators/n/withdraw", headers=ONCE).status_code == 200
+
+
+def test_a_bound_key_is_not_answered_with_what_it_may_not_see(
+    owner: Caller, operator: User
+) -> None:
+    body = {"name": "beat", "scopes": ["heartbeat:write"]}
+    assert owner("POST", "coordinators", BODY).status_code == 201
+    assert owner("POST", "coordinators/n/submit", headers=ONCE).status_code == 422
+    assert owner("POST", "coordinators/n/withdraw", headers=ONCE).status_code == 200
+    assert owner("POST", "keys", body, ONCE).status_code == 201
+    bound = with_key(operator, coordinator=begin_draft(operator, "other"))
+    problem(bound("POST", "coordinators/n/withdraw", headers=ONCE), 404, "not_found")
+    problem(bound("POST", "keys", body, ONCE), 403, "beyond_reach")
 
 
 def test_what_failed_may_be_tried_again(owner: Caller) -> None:

@@ -70,7 +70,7 @@ def test_revoked_at_once(owner: Caller) -> None:
     caller = Caller(Client(), Authorization=f"Bearer {made['secret']}")
     assert caller("GET", "me").status_code == 200
     assert owner("DELETE", f"keys/{made['key_id']}").status_code == 204
-    problem(caller("GET", "me"), 401, "invalid_key")
+    problem(caller("GET", "me"), 401, "key_revoked")
     problem(owner("DELETE", f"keys/{made['key_id']}"), 409, "key_not_live")
     assert owner("GET", f"keys/{made['key_id']}").json()["live"] is False
 

@@ -1,15 +1,22 @@
 """Whatever goes wrong under /api/v1/ is answered with a problem."""
 
-import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from accounts.models import User
+from accounts.keys.create import create_key
+from accounts.keys.rotate import rotate_key
+from accounts.models import ApiKey, AuditEvent, User
 from apiv1.throttles import FAILURES_PER_MINUTE, Reading
+from portal.listings.withdraw import withdraw
 from portal.models import Coordinator
 from tests.apiv1.calling import Caller, anonymous, problem, with_key
+from tests.portal.making import begin_draft
+
+Refused = dict[str, list[tuple[Any, ...]]]
 
 
 def test_an_unknown_address(db: None) -> None:
@@ -24,6 +31,15 @@ def test_a_method_that_is_not_there(path: str, owner: Caller) -> None:
     problem(response, 405, "method_not_allowed")
     assert response["Allow"] == "GET, HEAD"
     problem(owner("OPTIONS", path), 405, "method_not_allowed")
+
+
+@pytest.mark.parametrize("path", ["docs", "openapi.json"])
+def test_nor_where_pages_are(path: str, db: None) -> None:
+    response = anonymous()("POST", path)
+    problem(response, 405, "method_not_allowed")
+    assert response["Allow"] == "GET, HEAD"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert int(response["Content-Length"]) == len(response.content)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +127,49 @@ def test_guessing_keys_is_slowed(db: None) -> None:
     assert caller("GET", "me")["Retry-After"] == "60"
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+    ],
+)
+def test_a_client_is_an_address_or_the_network_it_owns(
+    one: str, other: str, same: bool, db: None
+) -> None:
+    """One host may have every address of an IPv6 network of 64 bits."""
+    for _ in range(FAILURES_PER_MINUTE):
+        _with_wrong_key(one)
+    assert _with_wrong_key(other).status_code == (429 if same else 401)
+
+
+def _with_wrong_key(address: str) -> Any:
+    client = Client(REMOTE_ADDR=address)
+    return Caller(client, Authorization="Bearer mdl_x")("GET", "me")
+
+
+def test_a_slowed_address_s_right_key_still_works(owner: Caller, db: None) -> None:
+    for _ in range(FAILURES_PER_MINUTE + 1):
+        _with_wrong_key("127.0.0.1")
+    assert owner("GET", "me").status_code == 200
+
+
+@pytest.mark.parametrize("code", ["key_revoked", "key_expired"])
+def test_who_shows_all_of_an_ended_key_is_told_so(
+    code: str, owner: Caller, operator: User, stranger: User
+) -> None:
+    ended = {"revoked_at": timezone.now()} if code == "key_revoked" else {}
+    ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1), **ended)
+    for _ in range(2):
+        problem(owner("GET", "me"), 401, code)
+    [told] = AuditEvent.objects.filter(verb="refuse")
+    assert told.target == f"key:{ApiKey.objects.get().key_id}"
+    User.objects.filter(pk=operator.pk).update(is_active=False)
+    problem(owner("GET", "me"), 401, "invalid_key")
+
+
 def test_an_inactive_owner_s_key_is_worthless(operator: User, owner: Caller) -> None:
     operator.is_active = False
     operator.save()
@@ -136,10 +195,88 @@ def test_each_key_has_a_limit_of_its_own(operator: User, monkeypatch: pytest.Mon
     assert [caller("GET", "me").status_code for caller in (one, other, one)] == [200, 200, 429]
 
 
-def test_problems_come_in_the_reader_s_language(db: None) -> None:
-    response = anonymous()("GET", "me", headers={"Accept-Language": "tr"})
-    assert json.loads(response.content)["code"] == "not_authenticated"
-    assert response["Content-Language"] == "tr"
+@pytest.fixture
+def refused(owner: Caller, operator: User, draft: Coordinator, listed: Coordinator) -> Refused:
+    """Requests that are refused, by the code of the refusal."""
+    key, _secret = create_key(operator, "big", ["keys:write", "profile:read"], None, 30)
+    rotated, _secret = create_key(operator, "old", ["keys:write"], None, 30)
+    rotate_key(rotated, operator)
+    gone = begin_draft(operator, "gone")
+    withdraw(gone, operator)
+    bare = begin_draft(operator, "bare", description="")
+    small = with_key(operator, ["keys:write"])
+    bound = with_key(operator, coordinator=draft)
+    wish = {"name": "n", "scopes": ["heartbeat:write"]}
+    taken = {"name": "N", "slug": listed.slug, "address": "ftp://10.0.0.1", "languages": [""]}
+    path, beat = f"coordinators/{draft.slug}", {"seq": 1, "status": "acik"}
+    return {
+        "not_found": [(owner, "GET", "coordinators/nowhere"), (owner, "GET", "nowhere")],
+        "not_authenticated": [(anonymous(), "GET", "me")],
+        "invalid_key": [(Caller(Client(), Authorization="Bearer x"), "GET", "me")],
+        "missing_scope": [(small, "GET", "me")],
+        "method_not_allowed": [(owner, "PUT", "me"), (owner, "PUT", "docs")],
+        "parse_error": [(owner, "POST", "coordinators", "{")],
+        "too_large": [(owner, "POST", "coordinators", " " * 70_000)],
+        "invalid": [
+            (owner, "POST", "coordinators", {}),
+            (owner, "POST", "coordinators", taken),
+            (owner, "PUT", f"{path}/heartbeat", {"seq": 0, "status": "x", "loss": -1}),
+            (owner, "POST", "keys", wish | {"coordinator": "nowhere", "days": 0}),
+            (owner, "GET", "directory?mode=x&language=Turkish"),
+        ],
+        "wrong_state": [
+            (owner, "POST", "coordinators/listed/submit"),
+            (owner, "PUT", "coordinators/gone/heartbeat", beat),
+            (owner, "POST", "coordinators/gone/verification/check"),
+            (owner, "PATCH", "coordinators/gone", {"name": "M"}, {"If-Match": "*"}),
+            (owner, "PATCH", "coordinators/listed", {"slug": "m"}, {"If-Match": "*"}),
+        ],
+        "outdated": [(owner, "PATCH", path, {"name": "M"}, {"If-Match": '"9"'})],
+        "if_match_missing": [(owner, "PATCH", path, {"name": "M"})],
+        "incomplete": [(owner, "POST", f"coordinators/{bare.slug}/submit")],
+        "bound_key": [(bound, "POST", "coordinators", {})],
+        "beyond_reach": [
+            (bound, "POST", "keys", wish),
+            (small, "POST", "keys", wish),
+            (small, "POST", f"keys/{key.key_id}/rotate", {}),
+        ],
+        "key_not_live": [(owner, "POST", f"keys/{rotated.key_id}/rotate", {})],
+        "invalid_limit": [(owner, "GET", "keys?limit=0")],
+        "invalid_cursor": [(owner, "GET", "keys?cursor=x")],
+        "invalid_idempotency_key": [
+            (owner, "POST", "coordinators", {}, {"Idempotency-Key": "a b"})
+        ],
+    }
+
+
+def test_problems_come_in_the_reader_s_language(refused: Refused) -> None:
+    """Codes stay; whatever is for people differs."""
+    for code, requests in refused.items():
+        for caller, method, path, *more in requests:
+            body, headers = (*more, None, None)[:2]
+            english, turkish = (
+                caller(method, path, body, {**(headers or {}), "Accept-Language": language})
+                for language in ("en", "tr")
+            )
+            assert turkish["Content-Language"] == "tr"
+            told = [answer.json() for answer in (english, turkish)]
+            assert [found["code"] for found in told] == [code] * 2, told
+            one, other = (_for_people(found) for found in told)
+            assert len(one) == len(other)
+            same = [text for text, its in zip(one, other, strict=True) if text == its]
+            assert same == [], f"{code}: not translated"
+
+
+def _for_people(problem: dict[str, Any]) -> list[str]:
+    messages = [error["message"] for error in problem.get("errors", [])]
+    return [problem["title"], problem["detail"], *messages]
+
+
+def test_what_fails_before_a_language_is_chosen_too(db: None) -> None:
+    client = Client(raise_request_exception=False)
+    headers = {"Host": "evil.example.org", "Accept-Language": "tr"}
+    body = problem(client.get("/api/v1/directory", headers=headers), 400, "bad_request")
+    assert body["title"] == "Hatalı istek"
 
 
 def test_the_site_s_own_pages_keep_theirs(listed: Coordinator, client: Client) -> None:

@@ -197,6 +197,21 @@ def test_a_key_gives_no_more_than_it_has(ada: User, coordinator: Coordinator) ->
     assert key.expires_at == within.expires_at
 
 
+def test_a_key_rotates_nothing_beyond_its_reach(ada: User, coordinator: Coordinator) -> None:
+    scopes = [Scope.KEYS_WRITE, Scope.HEARTBEAT_WRITE]
+    within, _secret = make(ada, scopes=scopes, coordinator=coordinator)
+    more, _secret = make(ada, scopes=[Scope.COORDINATORS_WRITE], coordinator=coordinator)
+    wider, _secret = make(ada)
+    for key in (more, wider):
+        with pytest.raises(BeyondReach):
+            rotate_key(key, by=ada, within=within)
+        key.refresh_from_db()
+        assert not key.replaced_by
+    same, _secret = make(ada, coordinator=coordinator)
+    rotate_key(same, by=ada, within=within)
+    rotate_key(within, by=ada, within=within)
+
+
 def test_warnings_come_once_at_30_and_7_days(ada: User) -> None:
     key, _secret = make(ada, days=90)
     make(ada, days=7)
