@@ -6,15 +6,20 @@ from django.contrib import admin, messages
 from django.contrib.admin import helpers
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import AuditEvent, User
 from portal.decisions import DECISIONS, Decision, decide, open_to
-from portal.models import Attempt, Coordinator, CoordinatorQuerySet
-from portal.verification.codes import Code
+from portal.models import ENDED, Attempt, Coordinator, CoordinatorQuerySet
+from portal.panel.own import REFUSALS, why_not
+from portal.verification.codes import explained
+from portal.verification.request import request_check
 
-HISTORY_ROWS = 50
+HISTORY_ROWS = EVIDENCE_ROWS = 50
+CHECK = "check_address"
 
 
 class ReadOnly(admin.options.BaseModelAdmin):
@@ -30,24 +35,6 @@ class ReadOnly(admin.options.BaseModelAdmin):
         return False
 
 
-class AttemptInline(ReadOnly, admin.TabularInline):
-    """The newest evidence of the address."""
-
-    model = Attempt
-    fields = ("queued_at", "trigger", "address", "code", "said", "hops", "received_bytes")
-    readonly_fields = ("said",)
-    extra = 0
-    show_change_link = False
-    verbose_name_plural = _("evidence of the address")
-
-    @admin.display(description=_("meaning"))
-    def said(self, attempt: Attempt) -> str:
-        return str(Code(attempt.code).label) if attempt.code in Code.values else ""
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).order_by("-queued_at", "-id")
-
-
 @admin.register(Coordinator)
 class CoordinatorAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ("name", "state", "proof", "presence", "operator", "address", "submitted_at")
@@ -57,8 +44,6 @@ class CoordinatorAdmin(ReadOnly, admin.ModelAdmin):
     ordering = ("-submitted_at", "-id")
     date_hierarchy = "submitted_at"
     search_fields = ("name", "slug", "address", "operator__email")
-    inlines = (AttemptInline,)
-    actions = tuple(DECISIONS)
     change_form_template = "portal/admin/coordinator.html"
     fieldsets = (
         (None, {"fields": ("state", "message", "operator", "contact")}),
@@ -82,10 +67,11 @@ class CoordinatorAdmin(ReadOnly, admin.ModelAdmin):
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         if not self.has_decide_permission(request):
             return {}
-        return {
+        decisions = {
             name: (_confirm_then_decide(decision), name, decision.title)
             for name, decision in DECISIONS.items()
         }
+        return decisions | {CHECK: (_check_now, CHECK, _("Check the address now"))}
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
@@ -93,15 +79,39 @@ class CoordinatorAdmin(ReadOnly, admin.ModelAdmin):
         coordinator = self.get_object(request, object_id)
         context = dict(extra_context or {})
         if coordinator is not None:
-            context["history"] = _history(coordinator)
+            context |= {"history": _history(coordinator), "attempts": _evidence(coordinator)}
             if self.has_decide_permission(request):
                 context["decisions"] = open_to(coordinator)
+                context["can_check"] = CHECK if coordinator.state not in ENDED else ""
         return super().change_view(request, object_id, form_url, context)
 
 
 def _history(coordinator: Coordinator) -> Any:
     events = AuditEvent.objects.filter(target=f"coordinator:{coordinator.slug}")
     return events.select_related("actor")[:HISTORY_ROWS]
+
+
+def _evidence(coordinator: Coordinator) -> Any:
+    newest = coordinator.attempts.order_by("-queued_at", "-id")[:EVIDENCE_ROWS]
+    return [(attempt, explained(attempt.code)) for attempt in newest]
+
+
+def _check_now(
+    model_admin: CoordinatorAdmin, request: HttpRequest, queryset: CoordinatorQuerySet
+) -> HttpResponse | None:
+    """An action that only looks, and so asks for no confirmation."""
+    assert isinstance(request.user, User)
+    for coordinator in queryset:
+        try:
+            request_check(coordinator, request.user, Attempt.Trigger.ADMIN)
+        except REFUSALS as error:
+            model_admin.message_user(request, f"{coordinator}: {why_not(error)}", messages.ERROR)
+        else:
+            looking = gettext("We are looking. Reload this page in some seconds.")
+            model_admin.message_user(request, f"{coordinator}: {looking}")
+    if len(queryset) != 1:
+        return None
+    return redirect("admin:portal_coordinator_change", queryset[0].pk)
 
 
 def _confirm_then_decide(decision: Decision) -> Any:

@@ -48,9 +48,8 @@ def decide(
     decision: Decision, coordinator: Coordinator, by: User, message: str, revision: int
 ) -> str:
     """Do it; returns why it could not be done, in words for the admin, or nothing."""
-    reason = {"message": message} if decision.needs_reason else {}
     try:
-        decision.verb(coordinator, by=by, revision=revision, **reason)
+        decision.verb(coordinator, by=by, message=message, revision=revision)
     except Incomplete:
         return _("Write a reason; the operator reads it.")
     except Outdated:

@@ -218,6 +218,12 @@ class Coordinator(models.Model):
         return [code for code in self.languages.split(",") if code]
 
     @property
+    def demand(self) -> str:
+        """The admin's words, as long as something is to be done about them."""
+        demanding = (State.CHANGES_REQUESTED, State.REJECTED, State.SUSPENDED)
+        return self.message if self.state in demanding else ""
+
+    @property
     def is_listed(self) -> bool:
         return self.state == State.APPROVED and self.proof != Proof.UNVERIFIED
 

@@ -9,10 +9,13 @@ from portal.listings.transition import demand_admin, move
 from portal.models import Coordinator, State
 
 
-def approve(coordinator: Coordinator, by: User, revision: int | None = None) -> None:
+def approve(
+    coordinator: Coordinator, by: User, message: str = "", revision: int | None = None
+) -> None:
     """Let a submitted application in; it is listed as soon as its address is verified.
 
-    All verbs here raise NotAllowed, WrongState and Outdated as ``transition.move`` says.
+    The one decision that needs no reason; a message is a word to the operator. All verbs here
+    raise NotAllowed, WrongState and Outdated as ``transition.move`` says.
     """
     demand_admin(by)
     move(
@@ -23,7 +26,7 @@ def approve(coordinator: Coordinator, by: User, revision: int | None = None) -> 
         to=State.APPROVED,
         revision=revision,
         mails=True,
-        message="",
+        message=message.strip(),
         approved_at=timezone.now(),
         approved_by=by,
     )

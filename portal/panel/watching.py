@@ -14,7 +14,7 @@ from portal.heartbeats.uptime import uptime_90
 from portal.models import Attempt, Coordinator
 from portal.panel.own import REFUSALS, operator_of, own_coordinator, why_not
 from portal.verification import challenge
-from portal.verification.codes import Explanation, explain
+from portal.verification.codes import explained
 from portal.verification.request import request_check
 
 EVIDENCE_ROWS = 20
@@ -29,7 +29,7 @@ def verification(request: HttpRequest, slug: str) -> HttpResponse:
     attempts = list(coordinator.attempts.order_by("-queued_at", "-id")[:EVIDENCE_ROWS])
     context = _challenge(coordinator) | {
         "coordinator": coordinator,
-        "attempts": [(attempt, _explained(attempt)) for attempt in attempts],
+        "attempts": [(attempt, explained(attempt.code)) for attempt in attempts],
         "is_running": bool(attempts) and attempts[0].finished_at is None,
     }
     return render(request, "portal/panel/verification.html", context)
@@ -81,7 +81,3 @@ def _challenge(coordinator: Coordinator) -> dict[str, object]:
         }
     except ValidationError as error:
         return {"address_problem": " ".join(error.messages)}
-
-
-def _explained(attempt: Attempt) -> Explanation | None:
-    return explain(attempt.code) if attempt.code else None

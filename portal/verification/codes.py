@@ -95,3 +95,8 @@ EXPLANATIONS = {code: Explanation(code, code.label, _REMEDIES[code]) for code in
 def explain(code: str) -> Explanation:
     """Return what an attempt's ``code`` means; raises ValueError for one that is none."""
     return EXPLANATIONS[Code(code)]
+
+
+def explained(code: str) -> Explanation | None:
+    """As ``explain``; None for the empty code of an attempt that is not finished."""
+    return explain(code) if code else None

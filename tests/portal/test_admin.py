@@ -49,13 +49,14 @@ def test_one_page_has_the_application_its_evidence_and_its_history(
 ) -> None:
     Attempt.objects.create(
         coordinator=submitted, trigger="owner", address=submitted.address, code="tls_invalid",
-        queued_at=timezone.now(), hops=[{"address": "192.0.2.7"}],
+        queued_at=timezone.now(), hops=[{"url": "https://x/", "addresses": ["192.0.2.7"]}],
     )  # fmt: skip
     page = as_admin.get(f"{LIST}{submitted.pk}/change/").content.decode()
     for text in ("CC BY-SA 4.0", "tls_invalid", "no valid certificate", "192.0.2.7", "begin"):
         assert text in page
     for text in ("Approve", "Ask for changes", "Reject"):
         assert f">{text}…<" in page
+    assert ">Check the address now<" in page
     assert "Suspend…" not in page and 'name="_save"' not in page
 
 
@@ -74,7 +75,41 @@ def test_approve_suspend_reinstate(as_admin: Client, submitted: Coordinator) -> 
         ("reinstate", "approved"),
     ):
         as_admin.post(LIST, form(submitted, action, confirmed="yes", message="for a reason"))
-        assert state(submitted) == expected
+        assert (state(submitted), submitted.message) == (expected, "for a reason")
+
+
+def test_an_approval_may_be_without_a_word(as_admin: Client, submitted: Coordinator) -> None:
+    asked = as_admin.post(LIST, form(submitted, "approve"))
+    assert b'name="message"' in asked.content and b"required" not in asked.content
+    as_admin.post(LIST, form(submitted, "approve", confirmed="yes", message=""))
+    assert state(submitted) == State.APPROVED
+
+
+def test_the_address_is_checked_by_a_button(as_admin: Client, submitted: Coordinator) -> None:
+    answer = as_admin.post(LIST, form(submitted, "check_address"), follow=True)
+    assert answer.redirect_chain[-1][0] == f"{LIST}{submitted.pk}/change/"
+    page = answer.content.decode()
+    assert "We are looking." in page and "Under way" in page
+    [attempt] = submitted.attempts.all()
+    assert (attempt.trigger, attempt.address) == ("admin", submitted.address)
+
+
+def test_admins_have_the_same_limit(as_admin: Client, submitted: Coordinator) -> None:
+    for _time in range(6):
+        Attempt.objects.update(finished_at=timezone.now(), code="not_found")
+        answer = as_admin.post(LIST, form(submitted, "check_address"), follow=True)
+    assert "too many checks" in answer.content.decode()
+    assert Attempt.objects.count() == 5
+
+
+def test_of_much_evidence_the_newest_is_shown(as_admin: Client, submitted: Coordinator) -> None:
+    for number in range(60):
+        Attempt.objects.create(
+            coordinator=submitted, trigger="schedule", address=submitted.address, code="ok",
+            queued_at=timezone.now(), received_bytes=1000 + number,
+        )  # fmt: skip
+    page = as_admin.get(f"{LIST}{submitted.pk}/change/").content.decode()
+    assert "1059" in page and "1010" in page and "1009" not in page
 
 
 def test_without_a_reason_nothing_happens(as_admin: Client, submitted: Coordinator) -> None:
@@ -128,7 +163,8 @@ def test_nobody_else_decides(
     if who != "anonymous":
         client.force_login(operator if who == "operator" else stranger)
     client.post(LIST, form(submitted, "approve", confirmed="yes"))
-    assert state(submitted) == State.SUBMITTED
+    client.post(LIST, form(submitted, "check_address"))
+    assert state(submitted) == State.SUBMITTED and not Attempt.objects.exists()
     page = client.get(f"{LIST}{submitted.pk}/change/")
     assert page.status_code == (200 if who == "staff" else 302)
     assert b'name="action"' not in page.content

@@ -4,6 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from accounts.models import AuditEvent, User
+from portal.listings import decide
 from portal.listings.decide import approve, reinstate, reject, request_changes, suspend
 from portal.listings.edit import edit
 from portal.listings.errors import Incomplete, NotAllowed, Outdated, Taken, WrongState
@@ -120,16 +121,48 @@ def test_two_admins_do_not_decide_twice(draft: Coordinator, operator: User, admi
     approve(draft, by=admin, revision=draft.revision)
 
 
-def test_a_decision_is_mailed_in_the_operators_language(
-    draft: Coordinator, operator: User, admin: User, mailoutbox, django_capture_on_commit_callbacks
-) -> None:
-    submit(draft, by=operator)
+SUBJECTS = {
+    "approve": ("approved", "onaylandı"),
+    "request_changes": ("please change", "değiştirin"),
+    "reject": ("not accepted", "kabul edilmedi"),
+    "suspend": ("suspended", "askıya"),
+    "reinstate": ("back", "geri"),
+}
+
+
+@pytest.mark.needs("gettext")
+@pytest.mark.parametrize("language", ["en", "tr"])
+@pytest.mark.parametrize(("source", "verb"), [move for move in MOVES if move[1] in DECISIONS])
+def test_every_decision_is_mailed_and_audited_with_its_reason(
+    draft: Coordinator, operator: User, admin: User, mailoutbox,
+    django_capture_on_commit_callbacks, source: str, verb: str, language: str,
+) -> None:  # fmt: skip
+    operator.language = language
+    operator.save()
+    put_into(draft, source)
     with django_capture_on_commit_callbacks(execute=True):
-        request_changes(draft, by=admin, message="Which Wikipedia dump?")
+        getattr(decide, verb)(draft, by=admin, message="Which <dump> & why?")
     [mail] = mailoutbox
     assert mail.to == [operator.email]
     assert draft.name in mail.subject
-    assert "Which Wikipedia dump?" in mail.body
+    assert SUBJECTS[verb][language == "tr"] in mail.subject
+    assert "Which <dump> & why?" in mail.body
+    event = AuditEvent.objects.get(verb=verb)
+    assert event.detail == {
+        "from": source, "to": MOVES[source, verb], "message": "Which <dump> & why?",
+    }  # fmt: skip
+
+
+def test_the_admins_words_are_shown_while_they_demand_something(
+    draft: Coordinator, operator: User, admin: User
+) -> None:
+    submit(draft, by=operator)
+    request_changes(draft, by=admin, message="Say more.")
+    assert draft.demand == "Say more."
+    submit(draft, by=operator)
+    assert draft.demand == ""
+    approve(draft, by=admin, message="Welcome.")
+    assert (draft.message, draft.demand) == ("Welcome.", "")
 
 
 def test_a_new_address_loses_proof_and_approval(operator: User, admin: User) -> None:
@@ -141,6 +174,10 @@ def test_a_new_address_loses_proof_and_approval(operator: User, admin: User) -> 
     edit(coordinator, by=operator, address="https://new.example.org/c/demo")
     assert (coordinator.state, coordinator.proof) == (State.SUBMITTED, Proof.UNVERIFIED)
     assert coordinator.proof_token != token
+    assert coordinator.submitted_at and coordinator.approved_at
+    assert coordinator.submitted_at > coordinator.approved_at, "it waits in the queue since now"
+    event = AuditEvent.objects.filter(verb="edit").first()
+    assert event and event.detail == {"fields": ["address"], "to": "submitted"}
 
 
 def test_an_address_belongs_to_one_listing(operator: User, stranger: User, admin: User) -> None:
