@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.table import Bar, judge, print_table
 from coordination.aggregation.check import check_result
-from coordination.aggregation.merge import Nesterov, merge
+from coordination.aggregation.merge import Contribution, MergePlan, merge
 from coordination.aggregation.screen import screen_norms
 from coordination.aggregation.vectors import SLICE_FLOATS, VectorFile, as_bytes, slices
 from coordination.store.local import BlobStore
@@ -122,11 +122,11 @@ def numpy_mean(inputs: Inputs) -> None:
 def our_merge(inputs: Inputs) -> None:
     """All that a round's merge does with bytes: screen, mean, outer step, two new blobs."""
     out = set(screen_norms(inputs.norms()))
-    kept = [vector for i, vector in enumerate(inputs.vectors()) if i not in out]
+    kept = [Contribution(vector) for i, vector in enumerate(inputs.vectors()) if i not in out]
     header = build_header([(s.name, "F32", s.shape) for s in FORMAT.tensors], {"format": "pt"})
     with inputs.store.new_file() as snapshot, inputs.store.new_file() as momentum:
         snapshot.write(header)
-        merge(inputs.start, inputs.start, kept, Nesterov(), snapshot.write, momentum.write)
+        merge(inputs.start, [inputs.start], kept, MergePlan(), snapshot.write, [momentum.write])
         snapshot.seal()
         momentum.seal()
 

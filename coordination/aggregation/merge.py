@@ -1,120 +1,135 @@
-"""The outer step: average a round's results and move the weights by Nesterov momentum.
+"""The outer step: merge a round's results by a rule and move the weights with an optimiser.
 
-Everything is elementwise, so slices give the same bytes as the whole vector would, in any
-number of processes; memory grows neither with the vector nor with the number of results.
+The same arguments give the same bytes, in any number of processes; memory grows neither with
+the vector nor with the number of results.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
 
-from coordination.aggregation.vectors import (
-    FLOAT32,
-    SLICE_FLOATS,
-    VectorFile,
-    as_bytes,
-    slices,
-    squared_distance,
-)
+from coordination.aggregation.average import Average, Contribution, averages, plan_average
+from coordination.aggregation.outer import Nesterov, Outer
+from coordination.aggregation.rules import RULES, Rule, choose
+from coordination.aggregation.vectors import VectorFile, as_bytes, squared_distance
+
+__all__ = ["Contribution", "MergePlan", "MergeReport", "aggregate", "merge"]
 
 Write = Callable[[memoryview], object]
 
 
 @dataclass(frozen=True)
-class Nesterov:
-    """``torch.optim.SGD(lr, momentum, nesterov=True)`` on the gradient ``w - mean``.
+class MergePlan:
+    """How a run merges.
 
-    ``lr`` > 0, 0 <= ``momentum`` < 1.
+    Args:
+        rule: one of ``RULES``; the median or the mean stands in when results are too few.
+        byzantine_share: 0 <= share < 0.5 of the results that the rule shall survive.
+        clip: limit the norm of every update to the median norm first.
+        outer: the optimiser that takes the step.
     """
 
-    lr: float = 1.0
-    momentum: float = 0.5
+    rule: Rule = RULES["mean"]
+    byzantine_share: float = 0.25
+    clip: bool = False
+    outer: Outer = field(default_factory=Nesterov)
 
     def __post_init__(self) -> None:
-        if not (0 < self.lr < float("inf") and 0 <= self.momentum < 1):
-            raise ValueError(
-                f"outer lr {self.lr} and momentum {self.momentum} must satisfy "
-                "0 < lr and 0 <= momentum < 1"
-            )
-
-    def step(
-        self, w: np.ndarray, mean: np.ndarray, b: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """New weights and momentum of float32 arrays of one shape; ``b`` is None at first."""
-        g = w - mean
-        b = g if b is None else np.float32(self.momentum) * b + g
-        return _add_scaled(w, -self.lr, _add_scaled(g, self.momentum, b)), b
+        if not 0 <= self.byzantine_share < 0.5:
+            raise ValueError(f"the hostile share {self.byzantine_share} must be in [0, 0.5)")
 
 
 @dataclass(frozen=True)
 class MergeReport:
-    """L2 norms of a merge: of the outer gradient (start minus mean) and of the step taken."""
+    """What a merge did.
+
+    ``gradient_norm`` and ``update_norm`` are the L2 norms of the outer gradient (start minus
+    merged) and of the step taken. ``shares`` is how much of each result's update was merged,
+    or None where the rule works value by value. ``fallback`` says why ``rule`` is not the one
+    that was planned.
+    """
 
     gradient_norm: float
     update_norm: float
+    rule: str = "mean"
+    fallback: str = ""
+    shares: tuple[float, ...] | None = None
 
 
 def merge(
     start: VectorFile,
-    momentum: VectorFile | None,
-    results: Sequence[VectorFile],
-    outer: Nesterov,
-    write_w: Write,
-    write_b: Write,
+    state: Sequence[VectorFile],
+    results: Sequence[Contribution],
+    plan: MergePlan,
+    write_weights: Write,
+    write_state: Sequence[Write],
 ) -> MergeReport:
-    """Merge ``results``, in the order given, into the next weights and momentum.
+    """Merge ``results``, in the order given, into the next weights and optimiser state.
 
-    All vectors have ``start.count`` values. ``momentum`` is None in a run's first round. The
-    writers get float32 bytes in order; a slice they are given is theirs only during the call.
-    The same arguments give the same bytes.
+    All vectors have ``start.count`` values. ``state`` and ``write_state`` are in the order of
+    ``plan.outer.state_names``; ``state`` is empty in a run's first round. The writers get
+    float32 bytes in order; a slice they are given is theirs only during the call.
 
     Raises:
-        ValueError: no results, or vectors of different lengths.
+        ValueError: no results, or vectors of different lengths or number.
     """
-    _check_lengths(start, momentum, results)
+    _check(start, state, results, plan.outer)
+    average = _plan(start, results, plan)
     gradient, update = 0.0, 0.0
-    buffer = np.empty(SLICE_FLOATS, FLOAT32)
-    for begin, end in slices(start.count):
-        w = start.read(begin, end)
-        mean = mean_slice(results, begin, end, buffer)
-        b = None if momentum is None else momentum.read(begin, end)
-        new_w, new_b = outer.step(w, mean, b)
-        write_w(as_bytes(new_w))
-        write_b(as_bytes(new_b))
-        gradient += squared_distance(w, mean)
+    for begin, end, w, merged in averages(start, results, average):
+        old = [vector.read(begin, end) for vector in state]
+        new_w, new_state = plan.outer.step(w, merged, old)
+        write_weights(as_bytes(new_w))
+        for write, values in zip(write_state, new_state, strict=True):
+            write(as_bytes(values))
+        gradient += squared_distance(w, merged)
         update += squared_distance(new_w, w)
-    return MergeReport(sqrt(gradient), sqrt(update))
+    return _report(average, sqrt(gradient), sqrt(update))
 
 
-def mean_slice(
-    results: Sequence[VectorFile], begin: int, end: int, buffer: np.ndarray
-) -> np.ndarray:
-    """Mean of values ``begin`` to ``end`` over ``results``: summed in float64 in their order,
-    rounded to float32 once."""
-    total = np.zeros(end - begin, np.float64)
-    for result in results:
-        total += result.read(begin, end, buffer)
-    total /= len(results)
-    return total.astype(FLOAT32)
+def aggregate(
+    start: VectorFile, results: Sequence[Contribution], plan: MergePlan, write: Write
+) -> MergeReport:
+    """The rule without the outer step: ``write`` gets the merged vector. See ``merge``."""
+    _check(start, (), results, plan.outer)
+    average = _plan(start, results, plan)
+    moved = 0.0
+    for _, _, w, merged in averages(start, results, average):
+        write(as_bytes(merged))
+        moved += squared_distance(w, merged)
+    return _report(average, sqrt(moved), sqrt(moved))
 
 
-def _check_lengths(
-    start: VectorFile, momentum: VectorFile | None, results: Sequence[VectorFile]
+def _plan(start: VectorFile, results: Sequence[Contribution], plan: MergePlan) -> Average:
+    choice = choose(plan.rule, len(results), plan.byzantine_share)
+    return plan_average(start, results, choice, plan.clip)
+
+
+def _report(average: Average, gradient: float, update: float) -> MergeReport:
+    merged = None if average.shares is None else average.shares * average.factors
+    return MergeReport(
+        gradient,
+        update,
+        average.choice.rule.name,
+        average.choice.fallback,
+        None if merged is None else tuple(np.asarray(merged).tolist()),
+    )
+
+
+def _check(
+    start: VectorFile,
+    state: Sequence[VectorFile],
+    results: Sequence[Contribution],
+    outer: Outer,
 ) -> None:
     if not results:
         raise ValueError("a merge needs at least one result")
-    others = [*results, *([momentum] if momentum else [])]
-    if odd := [vector for vector in others if vector.count != start.count]:
-        raise ValueError(
-            f"{odd[0].path.name} has {odd[0].count} values where the snapshot has {start.count}"
-        )
-
-
-def _add_scaled(a: np.ndarray, factor: float, b: np.ndarray) -> np.ndarray:
-    """``a + factor * b`` of float32 arrays, rounded once, as torch's fused multiply-add does:
-    the product of two float32 is exact in float64."""
-    scaled = np.multiply(b, np.float64(np.float32(factor)), dtype=np.float64)
-    scaled += a
-    return scaled.astype(FLOAT32)
+    if len(state) not in (0, len(outer.state_names)):
+        raise ValueError(f"{len(state)} state vectors where {outer.state_names} belong")
+    for vector in (*(result.vector for result in results), *state):
+        if vector.count != start.count:
+            raise ValueError(
+                f"{vector.path.name} has {vector.count} values where the snapshot has {start.count}"
+            )

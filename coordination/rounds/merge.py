@@ -10,7 +10,8 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models import Q
 
-from coordination.aggregation.merge import MergeReport, Nesterov, merge
+from coordination.aggregation.merge import Contribution, MergePlan, MergeReport, merge
+from coordination.aggregation.outer import Nesterov
 from coordination.aggregation.screen import screen_norms
 from coordination.clock import now
 from coordination.models import Result, Round, Run, Snapshot
@@ -59,13 +60,14 @@ def _merge(run: Run, round_: Round, standing: list[Result]) -> Merged:
     header = snapshot_header(run, number)
     with blobs().new_file() as weights, blobs().new_file() as momentum:
         weights.write(header)
+        old_momentum = momentum_vector(start)
         report = merge(
             snapshot_vector(start),
-            momentum_vector(start),
-            [result_vector(result) for result in standing],
-            Nesterov(run.outer_lr, run.outer_momentum),
+            [old_momentum] if old_momentum else [],
+            [Contribution(result_vector(result)) for result in standing],
+            MergePlan(outer=Nesterov(run.outer_lr, run.outer_momentum)),
             weights.write,
-            momentum.write,
+            [momentum.write],
         )
         weights_blob, momentum_blob = weights.seal(), momentum.seal()
     snapshot = Snapshot(

@@ -1,0 +1,50 @@
+"""The merging rules by name, and which one stands in when there are too few results."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from coordination.aggregation.rules.coordinate import Median, TrimmedMean
+from coordination.aggregation.rules.distance import (
+    CenteredClipping,
+    GeometricMedian,
+    Krum,
+    MultiKrum,
+)
+from coordination.aggregation.rules.mean import Mean
+from coordination.aggregation.rules.rule import CoordinateRule, Rule, SharesRule, hostile
+
+__all__ = ["RULES", "Choice", "CoordinateRule", "Rule", "SharesRule", "choose", "hostile"]
+
+RULES: Mapping[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        Mean("mean"),
+        Mean("token_mean", by_tokens=True),
+        Median("median"),
+        TrimmedMean("trimmed_mean"),
+        Krum("krum"),
+        MultiKrum("multi_krum"),
+        GeometricMedian("geometric_median"),
+        CenteredClipping("centered_clipping"),
+    )
+}
+STAND_INS = (RULES["median"], RULES["mean"])
+
+
+class Choice(NamedTuple):
+    """The rule to use, for how many hostile results, and why it is not the one wanted."""
+
+    rule: Rule
+    f: int
+    fallback: str = ""
+
+
+def choose(wanted: Rule, n: int, share: float) -> Choice:
+    """``wanted``, or if ``n`` results are too few for it the median, or of one or two the mean."""
+    f = hostile(n, share)
+    if n >= wanted.fewest(f):
+        return Choice(wanted, f)
+    rule = next(rule for rule in STAND_INS if rule is not wanted and n >= rule.fewest(f))
+    return Choice(
+        rule, f, f"{wanted.name} needs {wanted.fewest(f)} results against {f} hostile, {n} came"
+    )

@@ -1,0 +1,41 @@
+"""Rules that look at one value of all results at a time (Yin et al. 2018, arXiv 1803.01498)."""
+
+import numpy as np
+
+from coordination.aggregation.rules.network import blocks, ranks
+from coordination.aggregation.rules.rule import CoordinateRule
+
+
+class Median(CoordinateRule):
+    """Coordinate median; of an even number of results the mean of the middle two."""
+
+    def fewest(self, f: int) -> int:
+        return max(3, 2 * f + 1)
+
+    def combine(self, rows: np.ndarray, f: int) -> np.ndarray:
+        n = len(rows)
+        return _mean_of_ranks(rows, (n - 1) // 2, n // 2 + 1)
+
+
+class TrimmedMean(CoordinateRule):
+    """Mean of what is left of each value without its ``f`` smallest and ``f`` largest."""
+
+    def fewest(self, f: int) -> int:
+        return max(3, 2 * f + 1)
+
+    def combine(self, rows: np.ndarray, f: int) -> np.ndarray:
+        return _mean_of_ranks(rows, f, len(rows) - f)
+
+
+def _mean_of_ranks(rows: np.ndarray, first: int, last: int) -> np.ndarray:
+    """Summed in float64, rounded once."""
+    merged = np.empty_like(rows[0])
+    total = np.empty(rows.shape[1], np.float64)
+    for block in blocks(rows.shape[1]):
+        chosen = ranks(rows[:, block], first, last)
+        total[block] = chosen[0]
+        for row in chosen[1:]:
+            total[block] += row
+    np.divide(total, last - first, out=total)
+    merged[:] = total
+    return merged
