@@ -1,6 +1,7 @@
 """Verb: delete an account, with everything that is personal."""
 
 from allauth.usersessions.models import UserSession
+from django.contrib.admin.models import LogEntry
 from django.db import transaction
 
 from accounts import mail
@@ -30,6 +31,8 @@ def delete_account(user: User) -> None:
     mail.send(user, "account_deleted")
     account_deleting.send(sender=User, user=user)
     record("delete", f"user:{user.pk}")
+    # What the administration wrote down of its own deeds names people by their address.
+    LogEntry.objects.filter(object_repr__icontains=user.email).update(object_repr="")
     for session in UserSession.objects.filter(user=user):
         session.end()
     user.delete()

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 # Portal keys, bearer tokens, and lease keys as a header or a JSON member.
 _SECRETS = re.compile(
@@ -25,6 +26,13 @@ class Redact(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = redact(record.getMessage()), None
         return True
+
+
+class PlainFormatter(logging.Formatter):
+    """One line per record, and its traceback."""
+
+    def formatException(self, ei: Any) -> str:
+        return redact(super().formatException(ei))
 
 
 class JsonFormatter(logging.Formatter):

@@ -54,6 +54,13 @@ LEASE_SECRET = (
     if _lease_secret
     else hmac.digest(SECRET_KEY.encode(), b"modelen lease keys v1", hashlib.sha256)
 )
+# What encrypts second factors, the newest first; the others still decrypt.
+_mfa_secret = os.environ.get("MODELEN_MFA_SECRET", "")
+SECOND_FACTOR_SECRETS = [
+    *([environment.check_secret(_mfa_secret)] if _mfa_secret else []),
+    SECRET_KEY,
+    *SECRET_KEY_FALLBACKS,
+]
 _LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS = environment.words(
     "MODELEN_ALLOWED_HOSTS", default=[] if MODELEN_PUBLIC else _LOOPBACK_HOSTS
@@ -157,6 +164,7 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Modelen] "
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _HTTPS else "http"
+MFA_ADAPTER = "accounts.second_factor.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Modelen"
@@ -391,7 +399,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"redact": {"()": "modelen_site.logs.Redact"}},
     "formatters": {
-        "plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "plain": {
+            "()": "modelen_site.logs.PlainFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
         "json": {"()": "modelen_site.logs.JsonFormatter"},
     },
     "handlers": {

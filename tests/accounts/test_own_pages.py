@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.core import mail
 from django.test import Client
 
@@ -126,6 +127,8 @@ def test_an_admin_deletes_by_the_same_verb(ada: User, sign_in: SignIn) -> None:
     client.post(f"/admin/accounts/user/{ada.pk}/delete/", {"post": "yes"})
     coordinator.refresh_from_db()
     assert coordinator.state == State.WITHDRAWN
+    assert LogEntry.objects.count() == 1
+    assert ada.email not in str(LogEntry.objects.values())
     client.post(f"/admin/accounts/user/{admin.pk}/delete/", {"post": "yes"})
     assert User.objects.filter(pk=admin.pk).exists()
 

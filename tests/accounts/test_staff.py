@@ -1,10 +1,14 @@
+import time
+
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
 from accounts.create_admin import create_admin
 from accounts.models import User
+from accounts.staff import SHOWN_FOR_S
 from tests.accounts.conftest import Activate, SignIn
 from tests.accounts.people import PASSWORD, code
 
@@ -38,7 +42,50 @@ def test_a_new_administrator_sets_up_a_second_factor_first(admin: User, sign_in:
     assert b"asks for a second factor" in client.get("/accounts/2fa/").content
     secret = client.get("/accounts/2fa/totp/activate/").context["form"].secret
     client.post("/accounts/2fa/totp/activate/", {"code": code(secret)})
+    assert show_it(client, secret).status_code == 200
+
+
+def show_it(client: Client, secret: str):
+    """Be sent from the administration to show the second factor, and come back."""
+    asked = client.get("/admin/accounts/user/?q=ada")
+    there = "/accounts/2fa/reauthenticate/?next=%2Fadmin%2Faccounts%2Fuser%2F%3Fq%3Dada"
+    assert asked.headers["Location"] == there
+    form = {"code": code(secret), "next": "/admin/accounts/user/?q=ada"}
+    return client.post(there, form, follow=True)
+
+
+def test_a_session_from_before_the_second_factor_has_to_show_it(
+    admin: User, sign_in: SignIn, second_factor: Activate
+) -> None:
+    """Else a stolen password, used in time, would outlive the factor that is set up against it."""
+    client = sign_in(admin)
+    secret = second_factor(admin)
+    wrong = {"code": "000000", "next": "/admin/"}
+    client.post("/accounts/2fa/reauthenticate/", wrong)
+    client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    assert client.get("/admin/").status_code == 302
+    assert b"Ada" not in client.get("/admin/").content
+    assert show_it(client, secret).status_code == 200
+
+
+def test_after_a_day_it_is_shown_again(
+    admin: User, sign_in: SignIn, second_factor: Activate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = second_factor(admin)
+    client = sign_in(admin, confirmed=False)
+    client.post("/accounts/2fa/authenticate/", {"code": code(secret)})
     assert client.get("/admin/").status_code == 200
+    now = time.time()
+    monkeypatch.setattr("accounts.staff.time.time", lambda: now + SHOWN_FOR_S + 1)
+    assert client.get("/admin/").headers["Location"].startswith("/accounts/2fa/reauthenticate/")
+
+
+def test_a_security_key_is_asked_for_where_there_is_one_only(admin: User, sign_in: SignIn) -> None:
+    client = sign_in(admin)
+    data = {"name": "key", "credential": {}}
+    Authenticator.objects.create(user=admin, type=Authenticator.Type.WEBAUTHN, data=data)
+    there = client.get("/admin/").headers["Location"]
+    assert there == "/accounts/2fa/webauthn/reauthenticate/?next=%2Fadmin%2F"
 
 
 def test_signed_in_with_a_second_factor_they_are_in(
@@ -70,8 +117,9 @@ def test_createsuperuser_makes_somebody_who_can_sign_in(
 def test_nobody_reads_secrets_in_the_administration(
     admin: User, sign_in: SignIn, second_factor: Activate
 ) -> None:
-    client = sign_in(admin)
-    second_factor(admin)
+    secret = second_factor(admin)
+    client = sign_in(admin, confirmed=False)
+    client.post("/accounts/2fa/authenticate/", {"code": code(secret)})
     page = client.get("/admin/").content
     assert b"Audit events" in page
     assert b"Authenticators" not in page and b"Social application tokens" not in page

@@ -137,6 +137,8 @@ def test_the_administration_after_an_authenticator_application(visit: Visit, adm
     page.get_by_role("button", name="Activate").click()
     expect(page.get_by_label("Unused codes")).to_be_visible()
     page.goto("../admin/")
+    page.locator("main [name=code]").fill(code(secret))
+    page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Site administration")
 
 

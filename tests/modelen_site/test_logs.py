@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from modelen_site.logs import JsonFormatter, Redact
+from modelen_site.logs import JsonFormatter, PlainFormatter, Redact
 
 
 def record(message: str, *values: object) -> logging.LogRecord:
@@ -32,6 +32,16 @@ def test_other_lines_stay_as_they_are() -> None:
     line = record("round %d of %s published, 100%% done", 3, "demo")
     Redact().filter(line)
     assert line.getMessage() == "round 3 of demo published, 100% done"
+
+
+def test_plain_lines_hold_the_exception_without_its_secrets() -> None:
+    line = record("failed")
+    try:
+        raise ValueError("Bearer SECRET mdl_SECRET")
+    except ValueError:
+        line.exc_info = sys.exc_info()
+    text = PlainFormatter("%(message)s").format(line)
+    assert "ValueError" in text and "SECRET" not in text
 
 
 def test_json_lines_hold_the_exception_without_its_secrets() -> None:
