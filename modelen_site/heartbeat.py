@@ -4,11 +4,15 @@ Runs and listings do not know each other; here they meet by the address.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from urllib.parse import urlsplit
 
 import requests
 from django.conf import settings
+from django.db.models import Q
 from django.http.request import validate_host
 
 from coordination.live.snapshot import status
@@ -34,19 +38,31 @@ def beat_of(run: Run, seq: int) -> Beat:
 
 def send_own() -> None:
     """A heartbeat for every run here whose address an approved coordinator of this portal has."""
-    for coordinator in Coordinator.objects.filter(state=State.APPROVED, address__contains="/c/"):
+    for coordinator in _on_our_hosts():
         slug = own_run(coordinator.address)
         if slug and (run := Run.objects.filter(slug=slug).first()):
             receive(coordinator, beat_of(run, coordinator.heartbeat_seq + 1))
 
 
+def _on_our_hosts() -> Iterable[Coordinator]:
+    """Few of a portal's many; ``own_run`` looks at them more closely."""
+    mentioned = [Q(address__contains=host.lstrip(".")) for host in _own_hosts()]
+    if not mentioned:
+        return []
+    approved = Coordinator.objects.filter(state=State.APPROVED, address__contains="/c/")
+    return approved.filter(reduce(or_, mentioned))
+
+
 def own_run(address: str) -> str | None:
     """The slug of the run that this server has at the address, if the address is this server's."""
     parts = urlsplit(address)
-    # "*" would make every other coordinator's address ours.
-    hosts = [host for host in settings.ALLOWED_HOSTS if host != "*"]
     found = PATH.fullmatch(parts.path)
-    return found[1] if found and validate_host(_host(parts.hostname), hosts) else None
+    return found[1] if found and validate_host(_host(parts.hostname), _own_hosts()) else None
+
+
+def _own_hosts() -> list[str]:
+    """Without "*", which would make every other coordinator's address ours."""
+    return [host for host in settings.ALLOWED_HOSTS if host != "*"]
 
 
 def _host(name: str | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Queue
 
 from modelen_site import environment, mail_server, providers
 
@@ -37,7 +38,7 @@ _HTTPS = MODELEN_PUBLIC and environment.flag("MODELEN_HTTPS", default=True)
 # How often coordinators are asked to send a heartbeat.
 HEARTBEAT_SECONDS = max(1, environment.number("MODELEN_HEARTBEAT_SECONDS", 60))
 
-# Embedded mode has one Celery thread, so an unfinished merge is nobody's: take it up at once.
+# Embedded mode merges in one thread, so an unfinished merge is nobody's: take it up at once.
 MERGE_CLAIM_SECONDS = 0 if MODELEN_EMBEDDED else 300
 
 # --- Secrets and hosts ---------------------------------------------------------------------------
@@ -258,6 +259,9 @@ CELERY_TIMEZONE = "UTC"
 # handed out again and again could take every worker down.
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A check waits up to 10 s for a stranger's host, while a merge or a round's end cannot wait.
+CELERY_TASK_QUEUES = [Queue(name, routing_key=name) for name in ("celery", "checks")]
+CELERY_TASK_ROUTES = {"portal.tasks.check_address": {"queue": "checks"}}
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 50
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
@@ -279,6 +283,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 30},
     },
     "forget-old-uptime": {"task": "portal.tasks.forget_old_uptime", "schedule": 86400.0},
+    "forget-old-evidence": {"task": "portal.tasks.forget_old_evidence", "schedule": 86400.0},
     "send-own-heartbeats": {
         "task": "modelen_site.tasks.send_own_heartbeats",
         "schedule": max(1.0, HEARTBEAT_SECONDS / 2),

@@ -254,6 +254,14 @@ class Attempt(models.Model):
         verbose_name = _("verification attempt")
         verbose_name_plural = _("verification attempts")
         ordering = ("-queued_at", "-id")
+        indexes = (
+            models.Index(fields=["queued_at"], name="portal_attempt_queued"),
+            models.Index(
+                fields=["queued_at"],
+                condition=models.Q(finished_at=None),
+                name="portal_attempt_unfinished",
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.coordinator} {self.queued_at:%Y-%m-%d %H:%M} {self.code or '...'}"

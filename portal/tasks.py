@@ -4,7 +4,7 @@ from celery import shared_task
 
 from portal.heartbeats.presence import watch
 from portal.heartbeats.uptime import forget_old_days
-from portal.verification import schedule
+from portal.verification import retain, schedule
 from portal.verification.check import run_check
 
 
@@ -16,6 +16,11 @@ def check_address(attempt_id: int) -> None:
 @shared_task(ignore_result=True)
 def schedule_checks() -> None:
     schedule.schedule_checks()
+
+
+@shared_task(ignore_result=True)
+def forget_old_evidence() -> None:
+    retain.forget_old_evidence()
 
 
 @shared_task(ignore_result=True)

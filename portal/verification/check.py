@@ -12,6 +12,7 @@ from portal.verification.address import parse
 from portal.verification.codes import Code
 from portal.verification.fetch import Fetched, fetch
 from portal.verification.outcome import apply
+from portal.verification.request import nudge
 
 # Over all processes of the site, so that slow hosts cannot hold every worker.
 MOST_AT_ONCE = 4
@@ -22,7 +23,8 @@ LOST_AFTER = timedelta(minutes=2)
 def run_check(attempt_id: int) -> None:
     """Check the address of one attempt, once however often it is called.
 
-    An attempt stays queued while too many run or one is at the same host; the schedule calls again.
+    An attempt stays queued while too many run or one is at the same host; whatever ends then tells
+    those that wait, and the schedule tells them again.
     """
     attempt = _claim(attempt_id)
     if attempt is None:
@@ -32,6 +34,7 @@ def run_check(attempt_id: int) -> None:
     if fetched.body is not None:
         fetched.code = challenge.judge(fetched.body, coordinator)
     _conclude(attempt, coordinator, fetched)
+    _nudge_waiting()
 
 
 @transaction.atomic
@@ -50,6 +53,13 @@ def _is_busy(attempt: Attempt) -> bool:
     running = Attempt.objects.filter(started_at__gt=since, finished_at=None)
     addresses = list(running.values_list("address", flat=True)[:MOST_AT_ONCE])
     return len(addresses) == MOST_AT_ONCE or _root(attempt.address) in map(_root, addresses)
+
+
+def _nudge_waiting() -> None:
+    """A place is free: without this, as many checks as run at once would be all of a beat's."""
+    waiting = Attempt.objects.filter(started_at=None, finished_at=None).order_by("queued_at")
+    for attempt_id in waiting.values_list("pk", flat=True)[:MOST_AT_ONCE]:
+        nudge(attempt_id)
 
 
 def _root(address: str) -> str:

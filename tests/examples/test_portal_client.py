@@ -21,6 +21,11 @@ print(create_key(admin, "client", Scope.values, None, 30)[1])
 """
 
 
+# Without anything of this project, as somebody has it who copied the file.
+ALONE = ("-I", str(REPO / "examples/portal_client.py"))
+AS_MODULE = ("-m", "examples.portal_client")
+
+
 class Client:
     """The program with a key; ``run`` returns its exit status and all that it printed."""
 
@@ -28,9 +33,12 @@ class Client:
         self.site = site
         self.key = site.manage("shell", "-v", "0", "-c", MAKE_KEY).split()[-1]
 
-    def run(self, *arguments: str, key: str | None = None) -> tuple[int, str]:
+    def run(
+        self, *arguments: str, key: str | None = None, program: tuple[str, ...] = ALONE
+    ) -> tuple[int, str]:
         done = subprocess.run(
-            [sys.executable, "-I", str(REPO / "examples/portal_client.py"), *arguments],
+            [sys.executable, *program, *arguments],
+            cwd=REPO,
             env={
                 "PATH": os.environ["PATH"],
                 "MODELEN_PORTAL": self.site.url,
@@ -87,7 +95,9 @@ def test_apply_check_and_heartbeat(site: Site, client: Client, listing: Path) ->
     status, told = client.run("heartbeat", "demo", "--once")
     assert status == 1 and "does not tell its state" in told, "there is no run yet"
     site.make_run("demo")
-    assert client.run("heartbeat", "demo", "--once") == (0, "sent, next in 60 s\n")
+    for program in (ALONE, AS_MODULE):
+        sent = client.run("heartbeat", "demo", "--once", program=program)
+        assert sent == (0, "sent, next in 60 s\n")
     answer = requests.get(
         f"{site.url}/api/v1/coordinators/demo",
         headers={"Authorization": f"Bearer {client.key}"},

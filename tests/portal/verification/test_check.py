@@ -170,6 +170,17 @@ def test_four_at_a_time_in_all_but_lost_ones_do_not_count(
     assert len(serve_line.heads) == looks
 
 
+def test_whoever_ends_tells_those_that_wait(
+    serve_line: Server, coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(check_address, "delay_on_commit", told.append)
+    attempt = queued(coordinator)
+    waiting = [queued(coordinator, f"https://h{n}.example.org").pk for n in range(6)]
+    run_check(attempt.pk)
+    assert told == waiting[: check.MOST_AT_ONCE]
+
+
 # --- Development ---------------------------------------------------------------------------------
 
 
