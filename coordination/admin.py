@@ -1,6 +1,10 @@
 """The coordinator in Django admin: all is to be seen, little to be changed, verbs are actions."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ActionForm
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -20,6 +24,7 @@ from coordination.models import (
     WorkerEvent,
 )
 from coordination.rounds.pause import pause_run, resume_run
+from coordination.workers.decisions import DECISIONS
 
 # What an operator may change while a run goes on; the rest would make its rounds incomparable.
 EDITABLE_RUN_FIELDS = (
@@ -145,17 +150,74 @@ class ResultAdmin(ReadOnlyAdmin):
     search_fields = ("sha256", "lease__worker__name")
 
 
+class WorkerEventInline(admin.TabularInline):
+    """Who decided what about this worker, and why."""
+
+    model = WorkerEvent
+    fields = ("at", "verb", "reason", "actor")
+    readonly_fields = fields
+    can_delete = False
+    extra = 0
+    max_num = 0
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+class ReasonForm(ActionForm):
+    reason = forms.CharField(
+        label=_("Reason, which the volunteer reads:"), max_length=300, required=False
+    )
+
+
 @admin.register(Worker)
 class WorkerAdmin(ReadOnlyAdmin):
-    list_display = ("name", "run", "state", "is_registered", "first_seen_at", "last_seen_at")
-    list_filter = ("state", "run")
+    list_display = (
+        "name",
+        "run",
+        "state",
+        "is_registered",
+        "copies_seen",
+        "first_seen_at",
+        "last_seen_at",
+    )
+    list_filter = (
+        "state",
+        ("token_digest", admin.EmptyFieldListFilter),
+        ("copy_seen_at", admin.EmptyFieldListFilter),
+        "run",
+    )
     list_select_related = ("run",)
     search_fields = ("name",)
     exclude = ("token_digest", "sequence_request")
+    inlines = (WorkerEventInline,)
+    action_form = ReasonForm
 
     @admin.display(description=_("registered"), boolean=True)
     def is_registered(self, worker: Worker) -> bool:
         return worker.is_registered
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        if not request.user.has_perm("coordination.change_worker"):
+            return {}
+        return {name: (_decide, name, it.title) for name, it in DECISIONS.items()}
+
+
+def _decide(model_admin: WorkerAdmin, request: HttpRequest, workers: QuerySet[Worker]) -> None:
+    """The action that was chosen in the menu, done to each of the selected workers."""
+    decision, reason = DECISIONS[request.POST["action"]], request.POST.get("reason", "").strip()
+    if decision.needs_reason and not reason:
+        missing = _("Write a reason beside the menu; the volunteer reads it.")
+        model_admin.message_user(request, missing, messages.ERROR)
+        return
+    for worker in workers:
+        if decision.verb(worker, reason, request.user):
+            text = f"{worker}: {worker.get_state_display()}"
+            model_admin.message_user(request, text, messages.SUCCESS)
+        else:
+            names = {"worker": worker, "state": worker.get_state_display()}
+            stays = _("%(worker)s stays as it is: %(state)s.") % names
+            model_admin.message_user(request, stays, messages.WARNING)
 
 
 @admin.register(WorkerEvent)

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from coordination.pages.views import live_json, run_page
-from coordination.protocol import delivering, leasing, reading
+from coordination.protocol import delivering, identifying, leasing, reading
 
 app_name = "coordination"
 
@@ -12,6 +12,8 @@ urlpatterns = [
     path("<slug:slug>/canli", live_json, name="live"),
     path("<slug:slug>/bilgi", reading.bilgi, name="bilgi"),
     path("<slug:slug>/durum", reading.durum, name="durum"),
+    path("<slug:slug>/kayit", identifying.kayit, name="kayit"),
+    path("<slug:slug>/makbuz", identifying.makbuz, name="makbuz"),
     path("<slug:slug>/gorev", leasing.gorev, name="gorev"),
     path("<slug:slug>/gorev/<str:token>/nabiz", leasing.nabiz, name="nabiz"),
     path("<slug:slug>/adaptor", reading.adaptor, name="adaptor"),

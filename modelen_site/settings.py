@@ -34,6 +34,12 @@ MODELEN_EMBEDDED = not REDIS_URL
 _PUBLIC_NAMES = ("MODELEN_SECRET_KEY", "MODELEN_ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL")
 MODELEN_PUBLIC = not DEBUG and any(os.environ.get(name) for name in _PUBLIC_NAMES)
 _HTTPS = MODELEN_PUBLIC and environment.flag("MODELEN_HTTPS", default=True)
+MODELEN_BEHIND_PROXY = environment.flag("MODELEN_BEHIND_PROXY")
+# How many entries at the end of X-Forwarded-For were not written by the client.
+TRUSTED_PROXIES = environment.number("MODELEN_PROXY_COUNT", int(MODELEN_BEHIND_PROXY))
+
+# Pseudonyms that one address may register in an hour and a run; a class room has one address.
+REGISTRATIONS_PER_HOUR = environment.number("MODELEN_REGISTRATIONS_PER_HOUR", 60)
 
 # How often coordinators are asked to send a heartbeat.
 HEARTBEAT_SECONDS = max(1, environment.number("MODELEN_HEARTBEAT_SECONDS", 60))
@@ -173,7 +179,7 @@ MFA_TOTP_ISSUER = "Modelen"
 MFA_TOTP_TOLERANCE = 1
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not _HTTPS
 # Without it the key of a rate limit is a header that the client writes.
-ALLAUTH_TRUSTED_PROXY_COUNT = environment.number("MODELEN_PROXY_COUNT", 0)
+ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXIES
 STAFF_NEED_SECOND_FACTOR = environment.flag("MODELEN_STAFF_SECOND_FACTOR", default=True)
 if MODELEN_PUBLIC and not STAFF_NEED_SECOND_FACTOR:
     raise ImproperlyConfigured(
@@ -325,7 +331,6 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = environment.number("MODELEN_HSTS_SECONDS", 365 * 86400) if _HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
 SECURE_HSTS_PRELOAD = _HTTPS
-MODELEN_BEHIND_PROXY = environment.flag("MODELEN_BEHIND_PROXY")
 if MODELEN_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = _HTTPS
@@ -369,7 +374,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_THROTTLE_RATES": {"anon": "120/min", "reading": "600/min", "writing": "60/min"},
     # Without it the throttle's key is a header that the client writes.
-    "NUM_PROXIES": environment.number("MODELEN_PROXY_COUNT", 0),
+    "NUM_PROXIES": TRUSTED_PROXIES,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Modelen Portal API",

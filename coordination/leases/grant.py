@@ -10,6 +10,8 @@ from django.db.models import Case, Value, When
 from coordination.clock import now
 from coordination.leases.keys import digest, lease_key
 from coordination.models import Lease, Round, Run, Unit, Worker, touch
+from coordination.workers.meet import meet_worker
+from coordination.workers.welcome import demand_welcome
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.wire import RAW_ENCODING, Job, LeaseRequest
 
@@ -22,18 +24,27 @@ class Grant:
     key: str
 
 
-@transaction.atomic
-def grant_lease(run: Run, request: LeaseRequest, address: str) -> Grant | None:
+def grant_lease(
+    run: Run, request: LeaseRequest, address: str, caller: Worker | None = None
+) -> Grant | None:
     """A lease for ``request``, or None when there is nothing to do now.
 
-    Repeating a request while its lease lives gives the same lease and key.
+    Repeating a request while its lease lives gives the same lease and key. ``caller`` is the
+    worker whose token came with the request, if one did.
 
     Raises:
-        Refused: FINISHED, REQUEST_USED, WORKER_BUSY or NO_COMMON_ENCODING.
+        Refused: FINISHED, REQUEST_USED, WORKER_BUSY, NO_COMMON_ENCODING, or as ``meet_worker``.
     """
     if run.state == Run.State.FINISHED:
         raise Refused(Refusal.FINISHED, "the run is over; thank you")
-    worker = _meet(run, request)
+    worker = meet_worker(run, request, caller)
+    return _grant(run, request, address, worker.pk)
+
+
+@transaction.atomic
+def _grant(run: Run, request: LeaseRequest, address: str, worker_id: int) -> Grant | None:
+    worker = Worker.objects.select_for_update().get(pk=worker_id)
+    demand_welcome(run, worker)  # it may have been paused since it came
     known = Lease.objects.filter(worker=worker, request_digest=digest(request.request_id)).first()
     if known:
         return _repeat(known, request)
@@ -46,14 +57,6 @@ def grant_lease(run: Run, request: LeaseRequest, address: str) -> Grant | None:
         return None
     _check_limits(run, worker, address)
     return _lease(run, unit, worker, request, address)
-
-
-def _meet(run: Run, request: LeaseRequest) -> Worker:
-    values = {"last_seen_at": now(), "device": request.device}
-    worker, _ = Worker.objects.update_or_create(
-        run=run, name=request.worker, token_digest="", defaults=values
-    )
-    return worker
 
 
 def _repeat(lease: Lease, request: LeaseRequest) -> Grant:
@@ -91,11 +94,15 @@ def _check_limits(run: Run, worker: Worker, address: str) -> None:
     live = Lease.objects.filter(unit__round__run=run, state=Lease.State.LIVE)
     of_worker, of_address = live.filter(worker=worker), live.filter(address=address)
     alone = not live.exclude(worker=worker).exists()
+    limits = [
+        (of_worker, run.max_leases_per_worker),
+        (of_address, run.max_leases_per_address),
+    ]
+    if not worker.is_registered:
+        strangers = of_address.filter(worker__token_digest="")
+        limits.append((strangers, run.max_unregistered_per_address))
     factor = ALONE_FACTOR if alone else 1
-    if (
-        of_worker.count() >= run.max_leases_per_worker * factor
-        or of_address.count() >= run.max_leases_per_address * factor
-    ):
+    if any(held.count() >= most * factor for held, most in limits):
         raise Refused(
             Refusal.WORKER_BUSY,
             "you hold as many tasks as one worker may; finish one or let it expire",

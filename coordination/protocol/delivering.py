@@ -13,12 +13,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from coordination import traffic
 from coordination.leases.extend import extend_lease
 from coordination.leases.find import find_lease
-from coordination.models import Lease, Result, Run, Upload
+from coordination.models import Lease, Result, Run, Upload, Worker
 from coordination.protocol.http import (
     content_length,
     json_answer,
-    protocol_view,
     read_message,
+    worker_view,
 )
 from coordination.results import uploads
 from coordination.results.fate import fate_of
@@ -32,10 +32,10 @@ PIECE_BYTES = 1 << 20
 _CONTENT_DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
 
 
-@protocol_view("GET", "HEAD", "POST", "PUT", "PATCH")
-def sonuc(request: HttpRequest, run: Run) -> HttpResponseBase:
+@worker_view("GET", "HEAD", "POST", "PUT", "PATCH")
+def sonuc(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseBase:
     token = request.GET.get("gorev", "")
-    lease = find_lease(run, token, request.headers.get(LEASE_KEY_HEADER, ""))
+    lease = find_lease(run, token, request.headers.get(LEASE_KEY_HEADER, ""), caller)
     return METHODS[str(request.method)](request, run, lease)
 
 

@@ -16,6 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from pydantic import ValidationError
 
 from coordination.models import Run
+from coordination.workers.welcome import admit
 from worker_client.contract import MAX_JSON_BYTES, PROTOCOL_HEADER, PROTOCOL_VERSION
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.wire import Message, explain
@@ -39,6 +40,29 @@ def protocol_view(*methods: str) -> Callable[[RunView], RunView]:
         return endpoint
 
     return decorate
+
+
+def worker_view(*methods: str) -> Callable[[RunView], RunView]:
+    """As ``protocol_view``, for ``view(request, run, caller, ...)``: workers only.
+
+    ``caller`` is the worker whose token came with the request, or None in an open run.
+    """
+
+    def decorate(view: RunView) -> RunView:
+        @protocol_view(*methods)
+        @wraps(view)
+        def admitting(request: HttpRequest, run: Run, **kwargs: str) -> HttpResponseBase:
+            return view(request, run, admit(run, bearer_token(request)), **kwargs)
+
+        return admitting
+
+    return decorate
+
+
+def bearer_token(request: HttpRequest) -> str | None:
+    """The worker token that the request shows; credentials of another kind are not ours."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _answer(
@@ -97,6 +121,8 @@ def problem(refused: Refused) -> JsonResponse:
         json_dumps_params={},
     )
     response.headers["Cache-Control"] = "no-store"
+    if refusal.status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
     if refused.retry_after is not None or refusal.status in (429, 503):
         response.headers["Retry-After"] = str(refused.retry_after or 5)
     return response
@@ -132,10 +158,6 @@ def json_answer(message: Message, status: int = 200) -> JsonResponse:
     response = JsonResponse(message.to_wire(), status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def client_address(request: HttpRequest) -> str:
-    return request.META.get("REMOTE_ADDR") or "127.0.0.1"
 
 
 def whole_number(request: HttpRequest, name: str) -> int:

@@ -7,14 +7,9 @@ from coordination.leases.extend import extend_lease
 from coordination.leases.find import find_lease
 from coordination.leases.grant import Grant, grant_lease
 from coordination.live.counts import active_workers
-from coordination.models import DataShard, Round, Run, Snapshot
-from coordination.protocol.http import (
-    client_address,
-    json_answer,
-    nothing,
-    protocol_view,
-    read_message,
-)
+from coordination.models import DataShard, Round, Run, Snapshot, Worker
+from coordination.protocol.http import json_answer, nothing, read_message, worker_view
+from coordination.protocol.source import client_address
 from worker_client.contract.wire import (
     FileRef,
     LeaseRequest,
@@ -30,17 +25,17 @@ LONGEST_RETRY_S = 60
 POLLS_PER_SECOND = 10
 
 
-@protocol_view("POST")
-def gorev(request: HttpRequest, run: Run) -> HttpResponseBase:
+@worker_view("POST")
+def gorev(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseBase:
     asked = read_message(request, LeaseRequest)
-    grant = grant_lease(run, asked, client_address(request))
+    grant = grant_lease(run, asked, client_address(request), caller)
     return json_answer(task_of(run, grant)) if grant else nothing(_wait_seconds(run))
 
 
-@protocol_view("POST")
-def nabiz(request: HttpRequest, run: Run, token: str) -> HttpResponseBase:
+@worker_view("POST")
+def nabiz(request: HttpRequest, run: Run, caller: Worker | None, token: str) -> HttpResponseBase:
     progress = read_message(request, Progress)
-    lease = find_lease(run, token, progress.lease_key)
+    lease = find_lease(run, token, progress.lease_key, caller)
     end = extend_lease(run, lease, progress)
     if end is None:
         return json_answer(ProgressAnswer(go_on=False))

@@ -3,9 +3,9 @@
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from coordination.live.snapshot import status
-from coordination.models import DataShard, Run, Snapshot
+from coordination.models import DataShard, Run, Snapshot, Worker
 from coordination.protocol.files import serve_blob
-from coordination.protocol.http import protocol_view, whole_number
+from coordination.protocol.http import protocol_view, whole_number, worker_view
 from worker_client.contract import PROTOCOL_VERSION
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.wire import About, Message, Mode
@@ -22,8 +22,8 @@ def durum(request: HttpRequest, run: Run) -> HttpResponseBase:
     return _cacheable(status(run, before=before), seconds=1)
 
 
-@protocol_view("GET", "HEAD")
-def adaptor(request: HttpRequest, run: Run) -> HttpResponseBase:
+@worker_view("GET", "HEAD")
+def adaptor(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseBase:
     number = whole_number(request, "tur")
     snapshot = Snapshot.objects.filter(run=run, number=number).first()
     if snapshot is None:
@@ -33,8 +33,8 @@ def adaptor(request: HttpRequest, run: Run) -> HttpResponseBase:
     return serve_blob(request, run, snapshot.sha256, f"{run.slug}-{number}.safetensors")
 
 
-@protocol_view("GET", "HEAD")
-def veri(request: HttpRequest, run: Run) -> HttpResponseBase:
+@worker_view("GET", "HEAD")
+def veri(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseBase:
     index = whole_number(request, "parca")
     shard = DataShard.objects.filter(run=run, index=index).first()
     if shard is None:
@@ -66,6 +66,7 @@ def about(run: Run) -> About:
         seq_len=run.seq_len,
         shards=run.shards,
         serves_data=run.serves_data,
+        open_to_all=run.open_to_all,
         data_licence=run.data_licence,
         data_source=run.data_source,
         contact=run.contact,

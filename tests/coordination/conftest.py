@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.cache import cache
 
 from coordination.models import Run
 from tests.coordination.making import WorkerOf, make_run, vector, write_weights
@@ -15,6 +16,12 @@ from worker_client.contract.formats import load_format
 def no_disk_reserve(settings) -> None:
     """A test machine's disk may be nearly full; what is tested is what we demand of it."""
     settings.DISK_RESERVE_BYTES = 0
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted() -> None:
+    """How many names an address has registered is counted in the cache, which outlives a test."""
+    cache.clear()
 
 
 @pytest.fixture

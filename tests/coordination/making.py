@@ -11,6 +11,7 @@ from coordination.models import Run
 from coordination.rounds.create import create_run
 from worker_client.contract.formats import Format, load_format
 from worker_client.contract.tensors import build_header
+from worker_client.contract.wire import Registration
 
 TINY = "tiny-qwen3-lora-r4"
 
@@ -66,9 +67,17 @@ class WorkerOf:
     """A scripted worker that speaks the protocol through Django's test client."""
 
     def __init__(self, run: Run, name: str = "ada", address: str = "127.0.0.1") -> None:
-        self.run, self.name = run, name
+        self.run, self.name, self.token = run, name, ""
         self.http = Client(REMOTE_ADDR=address)
         self.base = f"/c/{run.slug}"
+
+    def register(self, token: str | None = None, **fields):
+        """Ask for the name; from then on every request shows the token."""
+        self.token = token or Registration.draw_token()
+        body = {"isci": self.name, "belirtec": self.token} | fields
+        answer = self.http.post(f"{self.base}/kayit", body, content_type="application/json")
+        self.http.defaults["HTTP_AUTHORIZATION"] = f"Bearer {self.token}"
+        return answer
 
     def ask(self, request_id: str | None = None, **fields):
         body = {"isci": self.name, "istek": request_id or secrets.token_hex(16)} | fields

@@ -16,6 +16,15 @@ class Refusal(Enum):
     DELETED = ("silindi", 410, False)
     BUSY = ("mesgul", 503, True)
     INTERNAL = ("ic_hata", 500, True)
+    # Who asks
+    NAME_TAKEN = ("isci_dolu", 409, False)
+    TOO_MANY_NAMES = ("cok_kayit", 429, True)
+    TOKEN_REQUIRED = ("belirtec_gerekli", 401, False)
+    TOKEN_MISMATCH = ("isci_uyusmuyor", 403, False)
+    AWAITING_APPROVAL = ("onay_bekliyor", 403, True)
+    WORKER_PAUSED = ("isci_duraklatildi", 403, True)
+    WORKER_BLOCKED = ("isci_engelli", 403, False)
+    STATE_COPIED = ("isci_kopya", 409, False)
     # Leasing
     FINISHED = ("bitti", 410, False)
     REQUEST_USED = ("istek_kullanildi", 409, False)

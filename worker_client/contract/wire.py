@@ -25,6 +25,9 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 WorkerName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{3,32}$")]
 RequestId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 LeaseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+# At least 192 bits, whether drawn as base64url or as hex.
+WorkerToken = Annotated[str, Field(pattern=r"^mwk_[A-Za-z0-9_-]{32,128}$")]
+Sequence = Annotated[int, Field(ge=0, le=2**53 - 1)]
 LeaseKey = Annotated[str, Field(pattern=r"^[\x21-\x7e]{16,256}$")]
 ChunkBytes = Annotated[int, Field(ge=64 * 1024, le=8 * 2**20)]
 LeaseSeconds = Annotated[int, Field(ge=5, le=30 * ONE_DAY_S)]
@@ -65,6 +68,11 @@ class ResultFate(StrEnum):
     REFUSED = "ret"
 
 
+class Standing(StrEnum):
+    APPROVED = "onayli"
+    PENDING = "bekliyor"
+
+
 RAW_ENCODING = "ham"
 
 
@@ -85,9 +93,26 @@ class FileRef(Message):
     chunk_bytes: ChunkBytes = Field(alias="parca_boyut", default=2**20)
 
 
+class Registration(Message):
+    """``POST /kayit``: own a pseudonym. ``listed`` None leaves the leaderboard choice as it is."""
+
+    worker: WorkerName = Field(alias="isci")
+    token: WorkerToken = Field(alias="belirtec")
+    listed: bool | None = Field(alias="liste", default=None)
+
+    @staticmethod
+    def draw_token() -> str:
+        return f"mwk_{secrets.token_urlsafe(32)}"
+
+
+class RegistrationAnswer(Message):
+    standing: Standing = Field(alias="durum")
+
+
 class LeaseRequest(Message):
     worker: WorkerName = Field(alias="isci")
     request_id: RequestId = Field(alias="istek")
+    sequence: Sequence | None = Field(alias="sira", default=None)
     encodings: list[ShortText] = Field(alias="kodlama", default=[RAW_ENCODING], max_length=20)
     jobs: list[ShortText] = Field(alias="isler", default=[Job.TRAIN.value], max_length=20)
     holds: RoundNumber | None = Field(alias="elde", default=None)
@@ -237,6 +262,31 @@ class Fate(Message):
     fate: ResultFate = Field(alias="durum")
     code: ShortText | None = Field(alias="kod", default=None)
     weight: float | None = Field(alias="agirlik", default=None)
+
+
+class Receipt(Message):
+    """What became of one file that a worker delivered."""
+
+    lease_id: LeaseId = Field(alias="gorev")
+    job: ShortText = Field(alias="is", default=Job.TRAIN.value)
+    round: RoundNumber = Field(alias="tur")
+    shard: Annotated[int, Field(ge=0)] = Field(alias="parca")
+    sha256: Sha256
+    size: Annotated[int, Field(ge=0)] = Field(alias="boyut")
+    fate: ResultFate = Field(alias="durum")
+    code: ShortText | None = Field(alias="kod", default=None)
+    weight: float | None = Field(alias="agirlik", default=None)
+    tokens: Annotated[int, Field(ge=0)] | None = Field(alias="token", default=None)
+    loss: Loss | None = Field(alias="kayip", default=None)
+    received_at: AwareDatetime = Field(alias="zaman")
+
+
+class Receipts(Message):
+    """``GET /makbuz``: a worker's own receipts, newest first; ``before`` asks for the next page."""
+
+    worker: WorkerName = Field(alias="isci")
+    receipts: list[Receipt] = Field(alias="makbuz", max_length=100)
+    before: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = Field(alias="once", default=None)
 
 
 class Problem(Message):

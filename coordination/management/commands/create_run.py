@@ -64,6 +64,12 @@ NUMBERS = (
         int,
         "one address may hold (default 16)",
     ),
+    (
+        "--unregistered-per-address",
+        "max_unregistered_per_address",
+        int,
+        "tasks of workers without a token from one address (default 8)",
+    ),
     ("--outer-lr", "outer_lr", float, "outer Nesterov learning rate (default 1.0)"),
     (
         "--outer-momentum",
@@ -102,6 +108,12 @@ class Command(BaseCommand):
             help="number of shards when no --data is served",
         )
         parser.add_argument("--hold", action="store_true", help="create it without opening it")
+        parser.add_argument(
+            "--closed",
+            dest="open_to_all",
+            action="store_false",
+            help="only workers that you approve may take part",
+        )
         for option, field, kind, text in NUMBERS:
             parser.add_argument(option, dest=field, type=kind, help=text)
         for option, field, text in TEXTS:
@@ -148,6 +160,7 @@ def run_from_options(options: dict) -> Run:
         name=options["name"] or slug,
         format=options["format"],
         mode=options["mode"],
+        open_to_all=options["open_to_all"],
         shards=shards,
         **given,
     )

@@ -200,7 +200,7 @@ def test_an_unknown_task_and_an_unknown_run_are_not_found(run, worker):
     assert (answer.status_code, answer.json()["kod"]) == (404, "gorev_yok")
     missing = worker.http.get("/c/nosuchrun/durum")
     assert missing.status_code == 404 and missing.headers["X-Modelen-Protokol"] == "1"
-    assert worker.http.post(f"/c/{run.slug}/kayit").json()["kod"] == "yok"
+    assert worker.http.post(f"/c/{run.slug}/nosuchthing").json()["kod"] == "yok"
 
 
 def test_a_wrong_method_is_told_the_right_one(run, worker):

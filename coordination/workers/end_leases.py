@@ -1,0 +1,24 @@
+"""End the leases of one worker, so that others can do its work."""
+
+from django.db import transaction
+
+from coordination.models import Lease, Round, Unit, Worker, touch
+
+
+@transaction.atomic
+def end_leases(worker: Worker) -> int:
+    """End every live lease of the worker and free its units; returns how many.
+
+    Call it while holding the worker's row, or a new one may follow at once.
+    """
+    live = Lease.objects.filter(worker=worker, state=Lease.State.LIVE)
+    for round_id in sorted(set(live.values_list("unit__round_id", flat=True))):
+        Round.objects.select_for_update().get(pk=round_id)
+    ended = dict(live.values_list("pk", "unit_id"))
+    Unit.objects.filter(pk__in=ended.values(), state=Unit.State.LEASED).update(
+        state=Unit.State.FREE
+    )
+    Lease.objects.filter(pk__in=ended, state=Lease.State.LIVE).update(state=Lease.State.EXPIRED)
+    if ended:
+        touch(worker.run_id)
+    return len(ended)
