@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from apiv1.problems import MEDIA_TYPE, problem_response
 
 PREFIX = "/api/v1/"
-_REASONS = {
+REASONS = {
     400: ("bad_request", _("The request cannot be understood.")),
     403: ("permission_denied", _("This request is not allowed.")),
     404: ("not_found", _("There is nothing at this address; see /api/v1/docs.")),
@@ -35,7 +35,7 @@ class Problems:
         ours = request.path_info.startswith(PREFIX)
         if not ours or response.status_code < 400 or response["Content-Type"] == MEDIA_TYPE:
             return response
-        code, detail = _REASONS.get(response.status_code, _OTHER)
+        code, detail = REASONS.get(response.status_code, _OTHER)
         # Whatever failed may have failed before a language was chosen.
         with override(get_language_from_request(request)):
             problem = problem_response(response.status_code, code, str(detail))

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand
+from rest_framework.exceptions import APIException
 
+from apiv1.middleware import REASONS
 from tests.docs.documents import REPO
 from worker_client.cli.main import build_parser
 
@@ -17,6 +19,10 @@ PACKAGES = ("accounts", "apiv1", "coordination", "modelen_site", "portal", "work
 READERS = {"flag", "number", "words", "networks", "folder", "get", "getenv", "pop", "setdefault"}
 # Django's own way of finding the settings; manage.py and the demo set it, people do not.
 NOT_FOR_PEOPLE = {"DJANGO_SETTINGS_MODULE"}
+# Where the code stands among the arguments of our errors.
+ERRORS_WITH_CODES = {"Problem": 1, "AuthenticationFailed": 1}
+# Errors without a code of their own, and one that our negotiation never comes to.
+NEVER_ANSWERED = {"error", "authentication_failed", "not_acceptable"}
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 
 
@@ -58,6 +64,19 @@ def _name_in(node: ast.AST) -> ast.AST | None:
 
 def _constant(node: ast.AST | None) -> object:
     return node.value if isinstance(node, ast.Constant) else None
+
+
+@cache
+def problem_codes() -> set[str]:
+    """Codes of the Portal API's problems: those our code names, and those of what DRF refuses."""
+    found = {kind.default_code for kind in APIException.__subclasses__()} - NEVER_ANSWERED
+    found |= {code for code, _detail in REASONS.values()}
+    for path in sorted((REPO / "apiv1").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ERRORS_WITH_CODES:
+                code = _constant(node.args[ERRORS_WITH_CODES[ast.unparse(node.func)]])
+                found |= {code} if isinstance(code, str) else set()
+    return found
 
 
 @cache

@@ -7,6 +7,8 @@ from functools import cache
 import pytest
 from pydantic import BaseModel
 
+from accounts.keys import format
+from accounts.keys.scopes import Scope
 from tests.docs import surface
 from tests.docs.documents import REPO, all_documents, document
 from worker_client.contract import errors, wire
@@ -53,7 +55,8 @@ def test_reading_of_variables_is_noticed() -> None:
 
 @pytest.mark.parametrize("name", surface.management_commands())
 def test_management_command_is_explained(name: str) -> None:
-    words = code_words("operator.md") | code_words("admin.md") | code_words("settings.md")
+    pages = ("operator.md", "admin.md", "settings.md", "portal-api.md")
+    words = set().union(*map(code_words, pages))
     options = surface.own_options(name, surface.management_commands()[name])
     assert {name, *options} <= words
 
@@ -111,3 +114,19 @@ def test_files_named_in_prose_exist(page) -> None:
         for name in re.findall(r"`([\w.-]+/[\w./-]*)`", text):
             if name.split("/")[0] in tops:
                 assert (REPO / name).exists(), f"{page.name}:{line} names {name}"
+
+
+def test_every_code_of_the_portal_api_is_explained() -> None:
+    assert surface.problem_codes() - code_words("portal-api.md") == set()
+
+
+def test_every_scope_is_explained() -> None:
+    scopes = set(re.findall(r"^\| `([a-z:]+)` \|", document("portal-api.md").text, re.M))
+    assert scopes == set(Scope.values)
+
+
+def test_the_published_shape_of_a_key_is_the_code_s() -> None:
+    for name in ("portal-api.md", "SECURITY.md"):
+        [shape] = set(re.findall(r"`(mdl_\[.*?\}?)`", document(name).text))
+        assert re.fullmatch(shape, format.make())
+        assert not re.fullmatch(shape, format.make() + "x")
