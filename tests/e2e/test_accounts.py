@@ -1,39 +1,22 @@
 """Sign-up, second factors and a person's own pages, in a real browser."""
 
-import os
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from django.conf import global_settings
 from django.db import connection
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import expect
 
-from accounts.create_admin import create_admin
 from accounts.models import User
 from tests.accounts.people import PASSWORD, code
+from tests.e2e.browsing import NARROW, Visit, confirm, demand_no_sideways, look, sign_in
 from tests.modelen_site.processes import ServerProcess, serving
-
-# The browser's driver keeps an event loop in this thread, where Django would refuse its ORM.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.django_db(transaction=True)]
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 PAGES = ["login/", "signup/", "password/reset/"]
 OWN_PAGES = ["settings/", "email/", "password/change/", "2fa/", "2fa/totp/activate/",
              "2fa/webauthn/add/", "sessions/", "data/", "delete/"]  # fmt: skip
-Visit = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -52,54 +35,9 @@ def server(
 
 
 @pytest.fixture
-def visit(browser: Browser, server: ServerProcess) -> Iterator[Visit]:
-    """Open a page under /accounts/ in a fresh profile; a complaint on the console fails the test.
-
-    By the name of this computer, since security keys want a name.
-    """
-    complaints: list[str] = []
-    contexts = []
-
-    def complain(message: ConsoleMessage) -> None:
-        # Django's administration names no icon, so that the browser looks for one.
-        if message.type in ("error", "warning") and "favicon" not in message.location["url"]:
-            complaints.append(f"{message.text} ({message.location['url']})")
-
-    def open_page(path: str, **options: Any) -> Page:
-        base = server.url.replace("127.0.0.1", "localhost") + "/accounts/"
-        context = browser.new_context(base_url=base, **({"locale": "en-GB"} | options))
-        contexts.append(context)
-        context.set_default_timeout(10_000)
-        page = context.new_page()
-        page.on("console", complain)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(path)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-@pytest.fixture
-def admin(settings: Any) -> User:
-    settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
-    return create_admin("admin@example.org", PASSWORD)
-
-
-def sign_in(page: Page, email: str) -> None:
-    page.get_by_label("Email").fill(email)
-    page.get_by_label(re.compile(r"^Password")).fill(PASSWORD)
-    page.locator("main").get_by_role("button", name="Sign In", exact=True).click()
-    page.wait_for_url(lambda url: "/login/" not in url)
-
-
-def confirm(page: Page) -> None:
-    """Answer the question for the password before something delicate."""
-    page.get_by_label(re.compile(r"^Password")).fill(PASSWORD)
-    page.get_by_role("button", name="Confirm").click()
-    page.wait_for_url(lambda url: "/reauthenticate/" not in url)
+def root(server: ServerProcess) -> str:
+    """By the name of this computer, since security keys want a name."""
+    return server.url.replace("127.0.0.1", "localhost") + "/accounts/"
 
 
 def printed_link(server: ServerProcess) -> str:
@@ -169,29 +107,19 @@ def test_a_passkey_is_added_and_signs_in(visit: Visit, admin: User) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessibility_rules_of_axe_hold(visit: Visit, admin: User, scheme: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    def look(page: Page) -> None:
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
-
     page = visit("login/", color_scheme=scheme, bypass_csp=True)
     for path in PAGES:
-        page.goto(path)
-        look(page)
+        look(page, path)
     page.goto("2fa/totp/activate/")
     sign_in(page, admin.email)
     look(page)
     confirm(page)
     for path in OWN_PAGES:
-        page.goto(path)
-        look(page)
+        look(page, path)
 
 
 def test_nothing_scrolls_sideways_on_a_small_phone(visit: Visit, admin: User) -> None:
-    page = visit("settings/", viewport={"width": 320, "height": 640})
+    page = visit("settings/", viewport=NARROW)
     sign_in(page, admin.email)
     for path in ("settings/", "2fa/", "sessions/", "delete/"):
-        page.goto(path)
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= 320, path
+        demand_no_sideways(page, path)

@@ -1,6 +1,5 @@
 """The live page in a real browser, served by a real server process."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,31 +7,18 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from coordination.models import Run
 from coordination.rounds.pause import pause_run
 from tests.coordination.conftest import post_whole, result_file
 from tests.coordination.making import WorkerOf, make_run
+from tests.e2e.browsing import NARROW, demand_no_sideways, look
 from tests.modelen_site.processes import ServerProcess, serving
-
-# The browser's driver keeps an event loop in this thread, where Django would refuse its ORM.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.django_db(transaction=True)]
 
 __all__ = ["post_whole", "result_file"]  # fixtures
-
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -62,24 +48,8 @@ def run(state: Path, tmp_path: Path, settings: Any) -> Run:
 
 
 @pytest.fixture
-def visit(browser: Browser, server: ServerProcess) -> Iterator[Any]:
-    """Open a path in a fresh browser profile; whatever the console complains of fails the test."""
-    complaints: list[str] = []
-    contexts = []
-
-    def open_page(path: str, **options: Any) -> Page:
-        context = browser.new_context(base_url=server.url, **({"locale": "en-GB"} | options))
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(path)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
+def root(server: ServerProcess) -> str:
+    return server.url
 
 
 def bound(page: Page, path: str) -> Any:
@@ -161,9 +131,8 @@ def test_a_lost_connection_is_said_and_polling_takes_over(visit, run):
 @pytest.mark.parametrize("path", ["/", "/c/tiny/"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_scrolls_sideways_on_a_small_phone(visit, run, path, scheme):
-    page = visit(path, viewport={"width": 320, "height": 640}, color_scheme=scheme)
-    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert page.evaluate(overflow) == 0
+    page = visit(path, viewport=NARROW, color_scheme=scheme)
+    demand_no_sideways(page)
 
 
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(visit, run):
@@ -208,11 +177,8 @@ def test_the_language_button_turns_the_page_turkish(visit, run):
 
 
 def test_accessibility_rules_of_axe_hold(visit, run):
-    from axe_playwright_python.sync_playwright import Axe
-
     WorkerOf(run, "ada").lease()
     for scheme in ("light", "dark"):
         for path in ("/", f"/c/{run.slug}/"):
             page = visit(path, color_scheme=scheme, bypass_csp=True)
-            found = Axe().run(page)
-            assert found.violations_count == 0, found.generate_report()
+            look(page)

@@ -1,23 +1,18 @@
 """An operator's way into the directory, in a real browser, past a real server and a host of theirs;
 and what axe says of every page on it."""
 
-import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from django.conf import global_settings
 from django.db import connection
 from django.utils import timezone
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import Page, expect
 
 from accounts.addresses import verify_address
-from accounts.create_admin import create_admin
 from accounts.models import User
 from portal.heartbeats.beat import Beat
 from portal.heartbeats.receive import receive
@@ -26,16 +21,19 @@ from portal.listings.submit import submit
 from portal.models import Attempt, Coordinator
 from portal.verification.codes import Code
 from tests.accounts.people import PASSWORD
+from tests.e2e.browsing import (
+    NARROW,
+    Visit,
+    confirm,
+    demand_no_sideways,
+    look,
+    press,
+    sign_in,
+)
 from tests.e2e.site import Program, Site
-from tests.e2e.test_accounts import browser, confirm, sign_in
 from tests.portal.making import begin_draft, make_listed
 
-# The browser's driver keeps an event loop in this thread, where Django would refuse its ORM.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.django_db(transaction=True)]
-
-__all__ = ["browser"]  # a fixture
 
 # Silence of five intervals is offline; two are the least that a busy machine always keeps.
 HEARTBEAT_S = 2
@@ -53,9 +51,6 @@ LISTING = {
 STATE = (
     b'{"durum": "acik", "tur": 3, "tur_sayisi": 8, "isci_sayisi": 4, "gecmis": [{"kayip": 2.5}]}'
 )
-# Django's table of inline rows has a first and a last column without a name.
-NAMELESS_HEADINGS = [".inline-group th.original", ".inline-group th:last-child"]
-Visit = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
@@ -75,36 +70,8 @@ def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture
-def visit(browser: Any, site: Site) -> Iterator[Visit]:
-    """Open a page in a fresh profile; a complaint on the console fails the test."""
-    complaints: list[str] = []
-    contexts = []
-
-    def complain(message: ConsoleMessage) -> None:
-        # Django's administration names no icon, so that the browser looks for one.
-        if message.type in ("error", "warning") and "favicon" not in message.location["url"]:
-            complaints.append(f"{message.text} ({message.location['url']})")
-
-    def open_page(path: str, **options: Any) -> Page:
-        context = browser.new_context(base_url=site.url, locale="en-GB", **options)
-        contexts.append(context)
-        context.set_default_timeout(20_000)
-        page = context.new_page()
-        page.on("console", complain)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(path)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-@pytest.fixture
-def admin(settings: Any) -> User:
-    settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
-    return create_admin("admin@example.org", PASSWORD)
+def root(site: Site) -> str:
+    return site.url
 
 
 @contextmanager
@@ -128,10 +95,6 @@ def operators_host(files: dict[str, bytes]) -> Iterator[str]:
             yield f"http://127.0.0.1:{server.server_address[1]}"
         finally:
             server.shutdown()
-
-
-def press(page: Page, name: str) -> None:
-    page.locator("main").get_by_role("button", name=name, exact=True).click()
 
 
 def sign_up(page: Page, site: Site, email: str) -> None:
@@ -210,6 +173,14 @@ def sending(site: Site, address: str, secret: str) -> Iterator[None]:
         program.kill()
 
 
+def mailed(site: Site, words: str) -> None:
+    """The server comes to print a mail with these words, and prints no second one."""
+    assert site.server is not None
+    lines = site.server.lines
+    site.server.wait_until(lambda: words in "".join(lines))
+    assert "".join(lines).count(words) == 1
+
+
 def shown_as(page: Page, presence: str) -> None:
     """The open page comes to show it by itself."""
     pill = page.locator("[data-refresh] .pill[data-presence]")
@@ -231,7 +202,9 @@ def test_the_story_of_a_coordinator(visit: Visit, site: Site, admin: User) -> No
         check_now(page, str(Code.OK.label))
 
         approve(visit("/admin/portal/coordinator/"), admin)
+        mailed(site, f"Your coordinator {LISTING['name']} ({root}/c/{slug}) has been approved.")
         secret = make_key(page)
+        mailed(site, "mdl_" + secret[4:12])
         directory, own = visit("/coordinators/"), visit(f"/coordinators/{slug}/")
         expect(directory.get_by_role("link", name=LISTING["name"])).to_be_visible()
         shown_as(directory, "never")
@@ -241,19 +214,16 @@ def test_the_story_of_a_coordinator(visit: Visit, site: Site, admin: User) -> No
             directory.reload()
             shown_as(directory, "online")
         shown_as(own, "offline")
+        mailed(site, "the directory shows it as offline.")
         directory.reload()
         shown_as(directory, "offline")
         page.goto("/panel/")
         expect(page.locator("article")).to_contain_text("It is offline.")
-
-
-def look(page: Page, path: str = "", without: Sequence[str] = ()) -> None:
-    """Let axe judge a page, ``without`` what these selectors name."""
-    if path:
-        page.goto(path)
-    page.wait_for_load_state()
-    found = Axe().run(page, {"exclude": list(without)} if without else None)
-    assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
+        with sending(site, f"{root}/c/{slug}", secret):
+            shown_as(own, "online")
+            mailed(site, "the directory shows it as online.")
+        assert site.server is not None
+        assert secret not in "".join(site.server.lines), "neither log nor mail has the key"
 
 
 @pytest.fixture
@@ -285,26 +255,32 @@ def _submitted(operator: User, slug: str) -> Coordinator:
     return coordinator
 
 
-def test_axe_finds_nothing_on_what_everybody_reads(visit: Visit, listed: Coordinator) -> None:
-    page = visit("/", bypass_csp=True)
-    look(page)
-    for path in (
-        "/api/v1/docs",
-        "/coordinators/",
-        "/coordinators/?q=nobody",
-        listed.get_absolute_url(),
-    ):
+PUBLIC = ("/", "/api/v1/docs", "/coordinators/", "/coordinators/?q=nobody", "/coordinators/demo/")
+PANEL = (
+    *("/panel/", "/panel/new/", "/panel/keys/", "/panel/coordinators/other/"),
+    *("/coordinators/other/", "/accounts/settings/"),
+    *(
+        f"/panel/coordinators/demo/{part}"
+        for part in ("", "edit/", "verification/", "heartbeats/", "history/", "withdraw/")
+    ),
+)
+LIGHT_AND_DARK = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+@LIGHT_AND_DARK
+def test_axe_finds_nothing_on_what_everybody_reads(
+    visit: Visit, listed: Coordinator, scheme: str
+) -> None:
+    page = visit("/", bypass_csp=True, color_scheme=scheme)
+    for path in PUBLIC:
         look(page, path)
 
 
-def test_axe_finds_nothing_in_the_panel(visit: Visit, listed: Coordinator) -> None:
-    page = visit("/accounts/login/?next=/panel/", bypass_csp=True)
+@LIGHT_AND_DARK
+def test_axe_finds_nothing_in_the_panel(visit: Visit, listed: Coordinator, scheme: str) -> None:
+    page = visit("/accounts/login/?next=/panel/", bypass_csp=True, color_scheme=scheme)
     sign_in(page, "operator@example.org")
-    look(page)
-    own = f"/panel/coordinators/{listed.slug}/"
-    for part in ("", "edit/", "verification/", "heartbeats/", "history/", "withdraw/"):
-        look(page, own + part)
-    for path in ("/panel/new/", "/panel/coordinators/other/", "/coordinators/other/"):
+    for path in PANEL:
         look(page, path)
     page.goto("/panel/keys/new/")
     confirm(page)
@@ -321,11 +297,29 @@ def test_axe_finds_nothing_in_the_panel(visit: Visit, listed: Coordinator) -> No
     look(page)
 
 
-def test_axe_finds_nothing_in_the_queue(visit: Visit, admin: User, listed: Coordinator) -> None:
-    page = visit("/admin/portal/coordinator/", bypass_csp=True)
+@LIGHT_AND_DARK
+def test_axe_finds_nothing_in_the_queue(
+    visit: Visit, admin: User, listed: Coordinator, scheme: str
+) -> None:
+    page = visit("/admin/portal/coordinator/", bypass_csp=True, color_scheme=scheme)
     sign_in(page, admin.email)
     look(page)
+    page.get_by_role("link", name="Demo").click()
+    look(page)
+    page.goto("/admin/portal/coordinator/")
     page.get_by_role("link", name="Third").click()
-    look(page, without=NAMELESS_HEADINGS)
+    look(page)
     page.get_by_role("button", name="Reject").click()
     look(page)
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "tr-TR"])
+def test_nothing_scrolls_sideways_on_a_small_phone(
+    visit: Visit, listed: Coordinator, locale: str
+) -> None:
+    page = visit("/accounts/login/?next=/panel/", viewport=NARROW)
+    sign_in(page, "operator@example.org")
+    state = page.context.storage_state()
+    page = visit("/", viewport=NARROW, locale=locale, storage_state=state)
+    for path in (*PUBLIC, *PANEL):
+        demand_no_sideways(page, path)
