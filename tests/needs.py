@@ -6,6 +6,7 @@ since there the needs are installed.
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,12 @@ NEEDS = {
     "chromium": _program("chromium", "chromium"),
     "curl": _program("curl", "curl"),
     "gettext": _program("msgfmt", "gettext"),
+    "namespaces": Need(
+        lambda: (
+            subprocess.run("unshare --mount true", shell=True, capture_output=True).returncode == 0
+        ),
+        "run the tests as root with the right to unshare",
+    ),
     "postgresql": Need(
         lambda: postgresql_programs() is not None, "pip install -r requirements-dev.txt"
     ),
