@@ -10,13 +10,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "modelen_site.settings")
 # Loads the applications, which the next imports need.
 _http = get_asgi_application()
 
-from coordination.live.routing import websocket_urlpatterns as runs  # noqa: E402
-from portal.live.routing import websocket_urlpatterns as coordinators  # noqa: E402
+from modelen_site.live.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": _http,
         # Live status is public, so no session is read for it.
-        "websocket": AllowedHostsOriginValidator(URLRouter(runs + coordinators)),
+        "websocket": AllowedHostsOriginValidator(URLRouter(websocket_urlpatterns)),
     }
 )

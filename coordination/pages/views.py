@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 
 from coordination.clock import now
 from coordination.live.overview import annotated_runs, cards
-from coordination.live.poller import REFRESH_S
 from coordination.live.snapshot import PAGE_ROUNDS, page_snapshot
+from coordination.live.watched import REFRESH_S
 from coordination.models import DataShard, Run
 
 RUNS_PER_PAGE = 24

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from coordination.live.poller import REFRESH_S
+from coordination.live.watched import REFRESH_S
 from coordination.models import Run
 from tests.coordination.live.test_snapshot import _publish
 from tests.coordination.making import make_run

@@ -1,0 +1,5 @@
+"""Live pages: sockets that are told when what they watch has changed.
+
+What can be watched are runs and coordinators, which do not know each other; each says in a module
+of its own (``coordination.live.watched``, ``portal.live``) how it is found, read and told.
+"""
