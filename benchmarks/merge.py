@@ -87,11 +87,11 @@ def take_in(inputs: Inputs, results: int) -> tuple[list[Cost], list[Cost]]:
 
     def check_alone() -> None:
         with Path("/dev/null").open("wb") as null:
-            check_result(file, FORMAT, inputs.start, NO_LIMIT, null)
+            check_result(file, FORMAT, inputs.start, NO_LIMIT, null, b"key")
 
     def check_and_store() -> None:
         with inputs.store.new_file() as writer:
-            checked = check_result(file, FORMAT, inputs.start, NO_LIMIT, writer)
+            checked = check_result(file, FORMAT, inputs.start, NO_LIMIT, writer, b"key")
             accepted.append((writer.seal().sha256, checked.delta_norm))
 
     alone, stored = [], []

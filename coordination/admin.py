@@ -14,6 +14,7 @@ from coordination.leases.requeue import requeue_unit
 from coordination.models import (
     DataShard,
     Lease,
+    OuterState,
     Result,
     Round,
     Run,
@@ -61,7 +62,18 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 class RoundInline(admin.TabularInline):
     model = Round
-    fields = ("number", "state", "accepted", "screened", "loss", "reopenings", "published_at")
+    fields = (
+        "number",
+        "state",
+        "accepted",
+        "screened",
+        "loss",
+        "rule",
+        "fallback",
+        "lora_bias",
+        "reopenings",
+        "published_at",
+    )
     readonly_fields = fields
     can_delete = False
     extra = 0
@@ -105,7 +117,18 @@ class RunAdmin(admin.ModelAdmin):
 
 @admin.register(Round)
 class RoundAdmin(ReadOnlyAdmin):
-    list_display = ("run", "number", "state", "accepted", "screened", "loss", "opened_at")
+    list_display = (
+        "run",
+        "number",
+        "state",
+        "accepted",
+        "screened",
+        "loss",
+        "rule",
+        "fallback",
+        "lora_bias",
+        "opened_at",
+    )
     list_filter = ("state", "run")
     list_select_related = ("run",)
 
@@ -144,7 +167,16 @@ class LeaseAdmin(ReadOnlyAdmin):
 
 @admin.register(Result)
 class ResultAdmin(ReadOnlyAdmin):
-    list_display = ("unit", "lease", "state", "code", "update_norm", "loss_last", "created_at")
+    list_display = (
+        "unit",
+        "lease",
+        "state",
+        "code",
+        "weight",
+        "update_norm",
+        "loss_last",
+        "created_at",
+    )
     list_filter = ("state", "code", "unit__round__run")
     list_select_related = ("unit__round__run", "lease")
     search_fields = ("sha256", "lease__worker__name")
@@ -233,6 +265,13 @@ class SnapshotAdmin(ReadOnlyAdmin):
     list_display = ("run", "number", "sha256", "size", "created_at", "deleted_at")
     list_filter = ("run",)
     list_select_related = ("run",)
+
+
+@admin.register(OuterState)
+class OuterStateAdmin(ReadOnlyAdmin):
+    list_display = ("snapshot", "name", "sha256")
+    list_filter = ("snapshot__run",)
+    list_select_related = ("snapshot__run",)
 
 
 @admin.register(DataShard)

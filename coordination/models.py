@@ -12,6 +12,10 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from coordination.aggregation.lora import pairs_of
+from coordination.aggregation.merge import MergePlan
+from coordination.aggregation.outer import Adam, Nesterov, Outer, Sgd, Yogi
+from coordination.aggregation.rules import RULES
 from worker_client.contract.formats import Format, load_format
 from worker_client.contract.recipe import largest_update_norm
 
@@ -32,6 +36,24 @@ class Run(models.Model):
     class Mode(models.TextChoices):
         CPT = "cpt", _("continued pretraining")
         SFT = "sft", _("instruction tuning")
+
+    class Rule(models.TextChoices):
+        """How a round's results are merged; see ``coordination.aggregation.rules``."""
+
+        MEAN = "mean", _("mean")
+        TOKEN_MEAN = "token_mean", _("mean by tokens")
+        MEDIAN = "median", _("coordinate median")
+        TRIMMED_MEAN = "trimmed_mean", _("trimmed mean")
+        KRUM = "krum", _("Krum")
+        MULTI_KRUM = "multi_krum", _("multi-Krum")
+        GEOMETRIC_MEDIAN = "geometric_median", _("geometric median")
+        CENTERED_CLIPPING = "centered_clipping", _("centered clipping")
+
+    class OuterOptimiser(models.TextChoices):
+        SGD = "sgd", _("plain descent")
+        NESTEROV = "nesterov", "Nesterov"
+        ADAM = "adam", "FedAdam"
+        YOGI = "yogi", "FedYogi"
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
@@ -85,8 +107,40 @@ class Run(models.Model):
         validators=_between(0, 10000),
         help_text=_("Leases that workers without a token may hold together from one address."),
     )
+    rule = models.CharField(
+        max_length=20,
+        choices=Rule,
+        default=Rule.MEAN,
+        help_text=_("With too few results for it the median or the mean stands in."),
+    )
+    byzantine_share = models.FloatField(
+        default=0.25,
+        validators=_between(0, 0.49),
+        help_text=_("The part of a round's results that may be hostile and the rule survives."),
+    )
+    clip_norms = models.BooleanField(
+        default=False,
+        help_text=_("Shorten updates to the round's median norm before they are merged."),
+    )
+    exact_lora = models.BooleanField(
+        default=False,
+        help_text=_("Average the products of LoRA's factors instead of the factors."),
+    )
+    outer = models.CharField(max_length=10, choices=OuterOptimiser, default=OuterOptimiser.NESTEROV)
     outer_lr = models.FloatField(default=1.0, validators=_between(1e-6, 10))
-    outer_momentum = models.FloatField(default=0.5, validators=_between(0, 0.999))
+    outer_momentum = models.FloatField(
+        default=0.5,
+        validators=_between(0, 0.999),
+        help_text=_("Nesterov's momentum; β1 of FedAdam and FedYogi."),
+    )
+    outer_beta2 = models.FloatField(
+        default=0.99, validators=_between(0, 0.99999), help_text=_("Of FedAdam and FedYogi.")
+    )
+    outer_tau = models.FloatField(
+        default=1e-3,
+        validators=_between(1e-12, 1),
+        help_text=_("How little FedAdam and FedYogi adapt; no less than an update of one weight."),
+    )
     chunk_bytes = models.PositiveIntegerField(
         default=2**20, validators=_between(64 * 1024, 8 * 2**20)
     )
@@ -126,6 +180,26 @@ class Run(models.Model):
         return largest_update_norm(self.lr, self.inner_steps, self.manifest.parameters)
 
     @property
+    def outer_optimiser(self) -> Outer:
+        if self.outer == self.OuterOptimiser.SGD:
+            return Sgd(self.outer_lr)
+        if self.outer == self.OuterOptimiser.NESTEROV:
+            return Nesterov(self.outer_lr, self.outer_momentum)
+        adaptive = Yogi if self.outer == self.OuterOptimiser.YOGI else Adam
+        return adaptive(self.outer_lr, self.outer_momentum, self.outer_beta2, self.outer_tau)
+
+    @property
+    def merge_plan(self) -> MergePlan:
+        return MergePlan(
+            rule=RULES[self.rule],
+            byzantine_share=self.byzantine_share,
+            clip=self.clip_norms,
+            outer=self.outer_optimiser,
+            pairs=pairs_of(self.manifest),
+            exact=self.exact_lora,
+        )
+
+    @property
     def current_round(self) -> "Round | None":
         return self.round_set.order_by("-number").first()
 
@@ -159,7 +233,7 @@ class DataShard(models.Model):
 
 
 class Snapshot(models.Model):
-    """The weights that round ``number`` starts from, with the outer optimiser's state."""
+    """The weights that round ``number`` starts from."""
 
     run = models.ForeignKey(Run, models.CASCADE)
     number = models.PositiveIntegerField()
@@ -168,7 +242,6 @@ class Snapshot(models.Model):
     data_start = models.PositiveIntegerField(
         help_text=_("Where the raw weights begin in the file, in bytes.")
     )
-    momentum_sha256 = models.CharField(max_length=SHA256_LENGTH, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
@@ -182,6 +255,27 @@ class Snapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run} v{self.number}"
+
+
+class OuterState(models.Model):
+    """One vector of the outer optimiser's state that belongs to a snapshot."""
+
+    snapshot = models.ForeignKey(Snapshot, models.CASCADE)
+    name = models.CharField(max_length=20, help_text=_("What the optimiser calls it."))
+    sha256 = models.CharField(
+        max_length=SHA256_LENGTH, help_text=_("Raw float32 in manifest order.")
+    )
+
+    class Meta:
+        ordering = ["snapshot", "name"]
+        verbose_name = _("outer state")
+        verbose_name_plural = _("outer states")
+        constraints = [
+            models.UniqueConstraint(fields=["snapshot", "name"], name="one_outer_state_per_name")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.snapshot} {self.name}"
 
 
 class Round(models.Model):
@@ -210,6 +304,15 @@ class Round(models.Model):
     accepted = models.PositiveIntegerField(default=0)
     screened = models.PositiveIntegerField(default=0)
     update_norm = models.FloatField(null=True, blank=True)
+    rule = models.CharField(max_length=20, choices=Run.Rule, blank=True)
+    fallback = models.CharField(
+        max_length=200, blank=True, help_text=_("Why the run's own rule was not used.")
+    )
+    lora_bias = models.FloatField(
+        null=True,
+        blank=True,
+        help_text=_("How far the product of the mean factors is from the mean product, as a part."),
+    )
 
     class Meta:
         ordering = ["run", "number"]
@@ -440,6 +543,12 @@ class Result(models.Model):
         help_text=_("Raw weights in manifest order."),
     )
     update_norm = models.FloatField(null=True, blank=True)
+    sketch = models.BinaryField(
+        null=True, help_text=_("Of the update, until its round is published.")
+    )
+    weight = models.FloatField(
+        null=True, blank=True, help_text=_("How much of the update was merged.")
+    )
     loss_first = models.FloatField(null=True, blank=True)
     loss_last = models.FloatField(null=True, blank=True)
     loss = models.FloatField(null=True, blank=True, help_text=_("Mean over the task's steps."))

@@ -1,13 +1,14 @@
 """Where this server keeps bytes: the blob store and the folder of unfinished uploads."""
 
 import shutil
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from django.conf import settings
 
 from coordination.aggregation.vectors import VectorFile
-from coordination.models import Result, Snapshot
+from coordination.models import OuterState, Result, Snapshot
 from coordination.store.local import BlobStore
 from worker_client.contract.errors import Refusal, Refused
 
@@ -48,8 +49,10 @@ def snapshot_vector(snapshot: Snapshot) -> VectorFile:
     return VectorFile(blobs().path(snapshot.sha256), snapshot.data_start, count)
 
 
-def momentum_vector(snapshot: Snapshot) -> VectorFile | None:
-    return _raw_vector(snapshot.momentum_sha256) if snapshot.momentum_sha256 else None
+def outer_state(snapshot: Snapshot, names: Iterable[str]) -> list[VectorFile]:
+    """The optimiser's vectors of those names; none in a run's first round."""
+    digests = dict(OuterState.objects.filter(snapshot=snapshot).values_list("name", "sha256"))
+    return [_raw_vector(digests[name]) for name in names] if digests else []
 
 
 def result_vector(result: Result) -> VectorFile:

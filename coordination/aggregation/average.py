@@ -7,7 +7,6 @@ vectors nor with the results: the buffer is split among them.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from coordination.aggregation.rules.distance import clip_factors, steady
 from coordination.aggregation.vectors import (
     FLOAT32,
     Rows,
+    Slice,
     VectorFile,
     slices,
     squared_distance,
@@ -38,23 +38,19 @@ class Contribution:
     norm: float | None = None
 
 
-class Slice(NamedTuple):
-    """Values ``begin`` to ``end`` of the start and of the merged vector, float32."""
-
-    begin: int
-    end: int
-    start: np.ndarray
-    merged: np.ndarray
-
-
 @dataclass(frozen=True)
 class Average:
-    """How results are to be combined: ``factors`` clip the updates; ``shares`` sum them up, or
-    are None where ``rule`` works value by value."""
+    """How results are to be combined: ``factors`` clip the updates; ``shares`` sum up what is
+    left of them, or are None where the rule works value by value."""
 
     choice: Choice
     factors: np.ndarray
     shares: np.ndarray | None
+
+    @property
+    def merged_shares(self) -> np.ndarray | None:
+        """How much of each update is merged, clipping included."""
+        return None if self.shares is None else self.shares * self.factors
 
 
 def plan_average(
@@ -99,9 +95,9 @@ def averages(
 ) -> Iterator[Slice]:
     """The merged vector, in slices; each is valid until the next is asked for."""
     vectors = [result.vector for result in results]
-    if average.shares is None:
+    if average.merged_shares is None:
         return _by_coordinate(start, vectors, average)
-    return _by_shares(start, vectors, average.shares * average.factors)
+    return _by_shares(start, vectors, average.merged_shares)
 
 
 def _by_coordinate(

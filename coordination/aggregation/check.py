@@ -1,7 +1,7 @@
 """Judge a stranger's result file and store what is accepted as one raw vector.
 
 Every byte is read once, in slices: names, shapes and dtypes from the header alone, then the
-values in manifest order, whatever order the file has, with norm and finiteness on the way.
+values in manifest order, whatever order the file has, with norm, finiteness and sketch on the way.
 """
 
 import os
@@ -12,14 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from coordination.aggregation.vectors import (
-    FLOAT32,
-    SLICE_FLOATS,
-    VectorFile,
-    as_bytes,
-    slices,
-    squared_distance,
-)
+from coordination.aggregation.sketch import Sketcher
+from coordination.aggregation.vectors import FLOAT32, SLICE_FLOATS, VectorFile, as_bytes, slices
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import Format, TensorSpec
 from worker_client.contract.tensors import Header, TensorEntry, read_header
@@ -37,22 +31,24 @@ class Sink(Protocol):
 class CheckedResult:
     """What an accepted file said and how far it went.
 
-    ``delta_norm`` is the L2 norm of result minus start, summed in float64. ``metadata`` holds
-    only the items that are short and printable.
+    ``delta_norm`` is the L2 norm of result minus start, summed in float64, and ``sketch`` the
+    same update's. ``metadata`` holds only the items that are short and printable.
     """
 
     delta_norm: float
+    sketch: np.ndarray
     metadata: dict[str, str]
 
 
 def check_result(
-    file: Path, fmt: Format, start: VectorFile, norm_limit: float, out: Sink
+    file: Path, fmt: Format, start: VectorFile, norm_limit: float, out: Sink, sketch_key: bytes
 ) -> CheckedResult:
     """Check the safetensors file against ``fmt`` and write its vector to ``out``.
 
     ``start`` is the snapshot that the result was trained from, ``fmt.parameters`` long.
     ``out`` receives ``fmt.data_bytes`` of float32 in manifest order; after a refusal it may
-    hold a part of them, which is to be thrown away.
+    hold a part of them, which is to be thrown away. ``sketch_key`` is secret, and the same for
+    all results that are to be compared.
 
     Raises:
         Refused: CORRUPT_FILE, TENSOR_MISSING, TENSOR_EXTRA, WRONG_DTYPE, WRONG_SHAPE,
@@ -63,14 +59,15 @@ def check_result(
     _check_names(header, fmt)
     for spec in fmt.tensors:
         _check_tensor(header.tensors[spec.name], spec)
-    norm = sqrt(_copy_tensors(file, header, fmt, start, out))
+    sketcher = Sketcher(sketch_key)
+    norm = sqrt(_copy_tensors(file, header, fmt, start, out, sketcher))
     if norm > norm_limit:
         raise Refused(
             Refusal.NORM_EXCEEDED,
             f"the result moved {norm:.6g} away from its snapshot (L2 norm) where at most "
             f"{norm_limit:.6g} is possible; train again from the snapshot and lr of the task",
         )
-    return CheckedResult(norm, _tidy(header.metadata))
+    return CheckedResult(norm, sketcher.finish(), _tidy(header.metadata))
 
 
 def _check_names(header: Header, fmt: Format) -> None:
@@ -94,7 +91,9 @@ def _check_tensor(entry: TensorEntry, spec: TensorSpec) -> None:
         raise _refused(Refusal.WRONG_SHAPE, [spec.name], f"{found} where {wanted} belongs")
 
 
-def _copy_tensors(file: Path, header: Header, fmt: Format, start: VectorFile, out: Sink) -> float:
+def _copy_tensors(
+    file: Path, header: Header, fmt: Format, start: VectorFile, out: Sink, sketcher: Sketcher
+) -> float:
     """Write every tensor in manifest order; returns the squared norm of result minus start."""
     buffers = np.empty((2, SLICE_FLOATS), FLOAT32)
     squared, position = 0.0, 0
@@ -103,12 +102,21 @@ def _copy_tensors(file: Path, header: Header, fmt: Format, start: VectorFile, ou
         for begin, end in slices(spec.count):
             values = tensor.read(begin, end, buffers[0])
             origin = start.read(position + begin, position + end, buffers[1])
-            distance = squared_distance(values, origin)
-            if not isfinite(distance):
-                raise _refused(Refusal.NOT_FINITE, [spec.name], "not finite; lower lr and retrain")
-            squared += distance
+            squared += _measure(values, origin, sketcher, spec.name)
             out.write(as_bytes(values))
         position += spec.count
+    return squared
+
+
+def _measure(values: np.ndarray, origin: np.ndarray, sketcher: Sketcher, name: str) -> float:
+    """Squared norm of ``values - origin``, which is sketched. In float64 no finite values
+    overflow it, so that an answer which is not finite means that a value is not."""
+    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf and signalling NaNs would warn
+        delta = np.subtract(values, origin, dtype=np.float64)
+        squared = float(delta @ delta)
+        if not isfinite(squared):
+            raise _refused(Refusal.NOT_FINITE, [name], "not finite; lower lr and retrain")
+        sketcher.add(delta.astype(FLOAT32))
     return squared
 
 

@@ -4,16 +4,17 @@ The same arguments give the same bytes, in any number of processes; memory grows
 the vector nor with the number of results.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
 
 from coordination.aggregation.average import Average, Contribution, averages, plan_average
+from coordination.aggregation.lora import Pair, bias, exact_averages
 from coordination.aggregation.outer import Nesterov, Outer
-from coordination.aggregation.rules import RULES, Rule, choose
-from coordination.aggregation.vectors import VectorFile, as_bytes, squared_distance
+from coordination.aggregation.rules import RULES, Rule, SharesRule, choose
+from coordination.aggregation.vectors import Slice, VectorFile, as_bytes, squared_distance
 
 __all__ = ["Contribution", "MergePlan", "MergeReport", "aggregate", "merge"]
 
@@ -29,16 +30,22 @@ class MergePlan:
         byzantine_share: 0 <= share < 0.5 of the results that the rule shall survive.
         clip: limit the norm of every update to the median norm first.
         outer: the optimiser that takes the step.
+        pairs: the LoRA modules of the vector, of which the bias of averaging is measured.
+        exact: average the modules' products instead; ``rule`` must be one that gives shares.
     """
 
     rule: Rule = RULES["mean"]
     byzantine_share: float = 0.25
     clip: bool = False
     outer: Outer = field(default_factory=Nesterov)
+    pairs: tuple[Pair, ...] = ()
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.byzantine_share < 0.5:
             raise ValueError(f"the hostile share {self.byzantine_share} must be in [0, 0.5)")
+        if self.exact and not (self.pairs and isinstance(self.rule, SharesRule)):
+            raise ValueError(f"{self.rule.name} cannot merge products of LoRA's factors")
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,8 @@ class MergeReport:
     ``gradient_norm`` and ``update_norm`` are the L2 norms of the outer gradient (start minus
     merged) and of the step taken. ``shares`` is how much of each result's update was merged,
     or None where the rule works value by value. ``fallback`` says why ``rule`` is not the one
-    that was planned.
+    that was planned. ``lora_bias`` is what averaging LoRA's factors does to their product, see
+    ``lora.bias``; None where there are none.
     """
 
     gradient_norm: float
@@ -56,6 +64,7 @@ class MergeReport:
     rule: str = "mean"
     fallback: str = ""
     shares: tuple[float, ...] | None = None
+    lora_bias: float | None = None
 
 
 def merge(
@@ -78,7 +87,7 @@ def merge(
     _check(start, state, results, plan.outer)
     average = _plan(start, results, plan)
     gradient, update = 0.0, 0.0
-    for begin, end, w, merged in averages(start, results, average):
+    for begin, end, w, merged in _slices(start, results, average, plan):
         old = [vector.read(begin, end) for vector in state]
         new_w, new_state = plan.outer.step(w, merged, old)
         write_weights(as_bytes(new_w))
@@ -86,7 +95,8 @@ def merge(
             write(as_bytes(values))
         gradient += squared_distance(w, merged)
         update += squared_distance(new_w, w)
-    return _report(average, sqrt(gradient), sqrt(update))
+    report = _report(average, sqrt(gradient), sqrt(update))
+    return replace(report, lora_bias=_bias(start, results, average, plan))
 
 
 def aggregate(
@@ -96,25 +106,46 @@ def aggregate(
     _check(start, (), results, plan.outer)
     average = _plan(start, results, plan)
     moved = 0.0
-    for _, _, w, merged in averages(start, results, average):
+    for _, _, w, merged in _slices(start, results, average, plan):
         write(as_bytes(merged))
         moved += squared_distance(w, merged)
     return _report(average, sqrt(moved), sqrt(moved))
 
 
 def _plan(start: VectorFile, results: Sequence[Contribution], plan: MergePlan) -> Average:
-    choice = choose(plan.rule, len(results), plan.byzantine_share)
+    choice = choose(plan.rule, len(results), plan.byzantine_share, shares_only=plan.exact)
     return plan_average(start, results, choice, plan.clip)
 
 
+def _slices(
+    start: VectorFile, results: Sequence[Contribution], average: Average, plan: MergePlan
+) -> Iterator[Slice]:
+    if plan.exact and average.merged_shares is not None:
+        vectors = [result.vector for result in results]
+        return exact_averages(start, vectors, average.merged_shares, plan.pairs)
+    return averages(start, results, average)
+
+
+def _bias(
+    start: VectorFile, results: Sequence[Contribution], average: Average, plan: MergePlan
+) -> float | None:
+    """Of the shares that were merged; of equal ones where the rule works value by value."""
+    if not plan.pairs:
+        return None
+    shares = average.merged_shares
+    if shares is None:
+        shares = np.full(len(results), 1 / len(results))
+    return bias(start, [result.vector for result in results], shares, plan.pairs)
+
+
 def _report(average: Average, gradient: float, update: float) -> MergeReport:
-    merged = None if average.shares is None else average.shares * average.factors
+    shares = average.merged_shares
     return MergeReport(
         gradient,
         update,
         average.choice.rule.name,
         average.choice.fallback,
-        None if merged is None else tuple(np.asarray(merged).tolist()),
+        None if shares is None else tuple(shares.tolist()),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -64,6 +64,15 @@ class VectorFile:
             if not got:
                 raise TruncatedVector(f"{self.path.name} ends before its {self.count} values do")
             rest, position = rest[got:], position + got
+
+
+class Slice(NamedTuple):
+    """Values ``begin`` to ``end`` of a round's start and of its merged vector, float32."""
+
+    begin: int
+    end: int
+    start: np.ndarray
+    merged: np.ndarray
 
 
 class Rows:

@@ -69,7 +69,7 @@ def page_snapshot(run: Run, before: int | None = None) -> dict:
         "bytes_up": run.bytes_up,
         "bytes_down": run.bytes_down,
         "leases": _leases(run),
-        "history": [row.model_dump() for row in reversed(seen.history)],
+        "history": [_row(row) for row in reversed(seen.history)],
         "chart": loss_chart(_loss_points(run)),
         "snapshot": _newest_snapshot(run),
     }
@@ -114,7 +114,16 @@ def _finished(round_: Round, sha256: str) -> FinishedRound:
         screened=round_.screened,
         seconds=round(round_.seconds or 0.0, 3),
         sha256=sha256,
+        rule=round_.rule or None,
+        fallback=round_.fallback or None,
+        lora_bias=round_.lora_bias,
     )
+
+
+def _row(done: FinishedRound) -> dict:
+    """A finished round as the page's table shows it: a rule that stood in is marked."""
+    mark = "!" if done.fallback else ""
+    return done.model_dump() | {"merged_by": f"{done.rule}{mark}" if done.rule else None}
 
 
 def _deadline(run: Run, current: Round | None) -> str | None:

@@ -22,4 +22,5 @@ def fate_of(lease: Lease) -> Fate:
     result = results.exclude(state=Result.State.REFUSED).first() or results.first()
     if result is None:
         raise Refused(Refusal.NOT_FOUND, "nothing was delivered for this task")
-    return Fate(fate=FATES[Result.State(result.state)], code=result.code or None)
+    fate = FATES[Result.State(result.state)]
+    return Fate(fate=fate, code=result.code or None, weight=result.weight)

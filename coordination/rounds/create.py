@@ -6,6 +6,7 @@ from pathlib import Path
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from coordination.aggregation.rules import RULES, SharesRule
 from coordination.clock import now
 from coordination.models import DataShard, Run, Snapshot
 from coordination.rounds.open import open_round
@@ -90,6 +91,10 @@ def validate(run: Run) -> None:
             "at most one per unit",
         ),
         "min_results": (run.min_results <= run.target_results, "at most the target"),
+        "exact_lora": (
+            not run.exact_lora or isinstance(RULES.get(run.rule), SharesRule),
+            f"{run.get_rule_display()} works weight by weight and cannot average products",
+        ),
         "inner_steps": (
             run.batch_size * run.seq_len * run.inner_steps <= MAX_TOKENS_PER_TASK,
             "batch size * sequence length * inner steps is above 2^32",

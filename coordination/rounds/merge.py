@@ -4,29 +4,24 @@ Everything before ``publish`` only writes blobs, and the same inputs give the sa
 merge killed at any instant is simply done again.
 """
 
-from dataclasses import dataclass
+import logging
+from contextlib import ExitStack
 from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Q
 
-from coordination.aggregation.merge import Contribution, MergePlan, MergeReport, merge
-from coordination.aggregation.outer import Nesterov
-from coordination.aggregation.screen import screen_norms
+from coordination.aggregation.merge import Contribution, merge
+from coordination.aggregation.screen import screen
 from coordination.clock import now
 from coordination.models import Result, Round, Run, Snapshot
-from coordination.rounds.publish import publish_round
+from coordination.rounds.evidence import evidence_of
+from coordination.rounds.publish import Merged, publish_round
 from coordination.rounds.reopen import reopen_round
-from coordination.storage import blobs, momentum_vector, result_vector, snapshot_vector
+from coordination.storage import blobs, outer_state, result_vector, snapshot_vector
 from worker_client.contract.tensors import build_header
 
-
-@dataclass(frozen=True)
-class Merged:
-    """The next snapshot's files, written but not yet published."""
-
-    snapshot: Snapshot
-    report: MergeReport
+logger = logging.getLogger(__name__)
 
 
 def merge_closed_round(round_id: int) -> bool:
@@ -36,14 +31,10 @@ def merge_closed_round(round_id: int) -> bool:
     round_ = Round.objects.select_related("run").get(pk=round_id)
     if round_.state != Round.State.MERGING:
         return False
-    results = list(Result.objects.filter(pk__in=round_.participants).order_by("unit__shard"))
-    out = set(screen_norms([result.update_norm or 0.0 for result in results]))
-    standing = [result for index, result in enumerate(results) if index not in out]
-    screened = [result for index, result in enumerate(results) if index in out]
+    standing, screened = _screen(round_)
     if len(standing) < round_.run.min_results:
         return reopen_round(round_, screened)
-    merged = _merge(round_.run, round_, standing)
-    return publish_round(round_, merged.snapshot, merged.report, standing, screened)
+    return publish_round(round_, _merge(round_, standing), standing, screened)
 
 
 def _claim(round_id: int) -> bool:
@@ -54,31 +45,62 @@ def _claim(round_id: int) -> bool:
     return bool(merging.update(merge_claimed_at=now()))
 
 
-def _merge(run: Run, round_: Round, standing: list[Result]) -> Merged:
-    start = Snapshot.objects.get(run=run, number=round_.number)
-    number = round_.number + 1
-    header = snapshot_header(run, number)
-    with blobs().new_file() as weights, blobs().new_file() as momentum:
+def _screen(round_: Round) -> tuple[list[Result], list[Result]]:
+    """The results that stand, in order of shard, and those that do not, with reasons."""
+    taking_part = Result.objects.filter(pk__in=round_.participants).order_by("unit__shard")
+    results = list(taking_part.select_related("lease"))
+    reasons = screen(evidence_of(round_, results))
+    for index, reason in reasons.items():
+        results[index].code = reason
+        logger.warning("%s: result %s is left out: %s", round_, results[index].sha256, reason)
+    standing = [result for index, result in enumerate(results) if index not in reasons]
+    return standing, [results[index] for index in sorted(reasons)]
+
+
+def _merge(round_: Round, standing: list[Result]) -> Merged:
+    """Write the next snapshot and optimiser state, and each result's share onto it."""
+    run, number = round_.run, round_.number + 1
+    start, plan = Snapshot.objects.get(run=run, number=round_.number), run.merge_plan
+    header, names = snapshot_header(run, number), plan.outer.state_names
+    with ExitStack() as stack:
+        weights, *states = (stack.enter_context(blobs().new_file()) for _ in ("w", *names))
         weights.write(header)
-        old_momentum = momentum_vector(start)
         report = merge(
             snapshot_vector(start),
-            [old_momentum] if old_momentum else [],
-            [Contribution(result_vector(result)) for result in standing],
-            MergePlan(outer=Nesterov(run.outer_lr, run.outer_momentum)),
+            outer_state(start, names),
+            contributions(run, standing),
+            plan,
             weights.write,
-            [momentum.write],
+            [state.write for state in states],
         )
-        weights_blob, momentum_blob = weights.seal(), momentum.seal()
+        blob = weights.seal()
+        sealed = {name: state.seal() for name, state in zip(names, states, strict=True)}
+    for result, share in zip(standing, report.shares or [None] * len(standing), strict=True):
+        result.weight = share
+    logger.info("%s: merged by %s, LoRA bias %.2g", round_, report.rule, report.lora_bias)
+    if report.fallback:
+        logger.warning("%s: merged by %s: %s", round_, report.rule, report.fallback)
     snapshot = Snapshot(
-        run=run,
-        number=number,
-        sha256=weights_blob.sha256,
-        size=weights_blob.size,
-        data_start=len(header),
-        momentum_sha256=momentum_blob.sha256,
+        run=run, number=number, sha256=blob.sha256, size=blob.size, data_start=len(header)
     )
-    return Merged(snapshot, report)
+    return Merged(snapshot, sealed, report)
+
+
+def contributions(run: Run, standing: list[Result]) -> list[Contribution]:
+    """Vectors, norms and weights of the results that stand.
+
+    A worker says how many tokens it trained on; what its task cannot hold does not count.
+    """
+    most = run.batch_size * run.seq_len * run.inner_steps
+    by_tokens = run.merge_plan.rule.by_tokens
+    return [
+        Contribution(
+            result_vector(result),
+            weight=min(result.tokens or 1, most) if by_tokens else 1.0,
+            norm=result.update_norm,
+        )
+        for result in standing
+    ]
 
 
 def snapshot_header(run: Run, number: int) -> bytes:

@@ -15,8 +15,9 @@ MAX_REOPENINGS = 3
 def reopen_round(merging: Round, screened: list[Result]) -> bool:
     """Free the screened units, barred to the same worker, and open the round again.
 
-    After ``MAX_REOPENINGS`` the run is paused with the reason; resuming it gives the round as
-    many tries again. The outer state is untouched either way.
+    ``screened`` carry their reasons as ``code``. After ``MAX_REOPENINGS`` the run is paused with
+    the reason; resuming it gives the round as many tries again. The outer state is untouched
+    either way.
     """
     locked = Round.objects.select_for_update(of=("self",))
     round_ = locked.select_related("run").get(pk=merging.pk)
@@ -36,8 +37,8 @@ def reopen_round(merging: Round, screened: list[Result]) -> bool:
 
 
 def _let_go(result: Result) -> None:
-    result.state, result.holds_unit = Result.State.SCREENED, False
-    result.save(update_fields=["state", "holds_unit"])
+    result.state, result.holds_unit, result.sketch = Result.State.SCREENED, False, None
+    result.save(update_fields=["state", "code", "holds_unit", "sketch"])
     unit = Unit.objects.get(pk=result.unit_id)
     unit.barred.add(result.lease.worker)
     Unit.objects.filter(pk=unit.pk).update(state=Unit.State.FREE)

@@ -3,7 +3,7 @@
 import time
 
 from coordination.clock import now
-from coordination.models import DataShard, Lease, Result, Run, Snapshot, Upload
+from coordination.models import DataShard, Lease, OuterState, Result, Run, Snapshot, Upload
 from coordination.storage import blobs, upload_path
 
 ONE_DAY_S = 86_400.0
@@ -38,7 +38,7 @@ def is_named(sha256: str) -> bool:
     live = Snapshot.objects.filter(deleted_at=None)
     return (
         live.filter(sha256=sha256).exists()
-        or live.filter(momentum_sha256=sha256).exists()
+        or OuterState.objects.filter(snapshot__deleted_at=None, sha256=sha256).exists()
         or DataShard.objects.filter(sha256=sha256).exists()
         or Result.objects.filter(vector_sha256=sha256).exists()
     )

@@ -14,6 +14,9 @@ from django import template
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+
+from coordination.models import Run
 
 register = template.Library()
 
@@ -73,6 +76,14 @@ def as_moment(value: str) -> str:
     return f"{date_format(datetime.fromisoformat(value), 'j M H:i')} UTC"
 
 
+def as_rule(value: str) -> str:
+    """The name of a merging rule; with ``!`` after it, of one that stood in for another."""
+    name = Run.Rule(value.removesuffix("!")).label
+    if not value.endswith("!"):
+        return str(name)
+    return gettext("%(rule)s, for want of results") % {"rule": name}
+
+
 FORMATS: dict[str, Callable[[Any], str]] = {
     "moment": as_moment,
     "integer": as_integer,
@@ -81,6 +92,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": as_bytes,
     "clock": as_clock,
     "digest": as_digest,
+    "rule": as_rule,
     "text": str,
 }
 
@@ -89,6 +101,14 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 def shown(value: Any, how: str) -> str:
     """``value`` in the page's language; ``how`` is one of FORMATS."""
     return MISSING if value is None or value == "" else FORMATS[how](value)
+
+
+@register.simple_tag
+def rule_names() -> SafeString:
+    """All that the format ``rule`` can say, hidden, for the script to take it from."""
+    values = [value + mark for value in Run.Rule.values for mark in ("", "!")]
+    html = '<span hidden data-rule="{}">{}</span>'
+    return format_html_join("", html, ((value, as_rule(value)) for value in values))
 
 
 @register.simple_tag

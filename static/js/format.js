@@ -37,6 +37,7 @@ const FORMATS = {
   bytes,
   clock,
   digest: (value) => value.slice(0, 12),
+  rule: (value) => document.querySelector(`[data-rule="${value}"]`)?.textContent ?? value,
   text: String,
   phase: (value) => document.querySelector(`.pill [data-phases="${value}"]`).textContent.trim(),
 };

@@ -115,12 +115,13 @@ def deliver(worker: Any, task: dict, body: bytes) -> None:
 
 def outcome() -> dict[str, Any]:
     """What must be the same after every death; blobs that nobody names do not count."""
-    from coordination.models import Result, Round, Snapshot
+    from coordination.models import OuterState, Result, Round, Snapshot
 
     results = Result.objects.order_by("unit__round__number", "unit__shard")
     snapshots = Snapshot.objects.order_by("number")
     return {
-        "snapshots": list(snapshots.values_list("sha256", "momentum_sha256")),
+        "snapshots": list(snapshots.values_list("sha256", flat=True)),
+        "outer": list(OuterState.objects.values_list("snapshot__number", "name", "sha256")),
         "results": list(results.values_list("sha256", "state", "holds_unit")),
         "rounds": list(Round.objects.order_by("number").values_list("state", "accepted")),
         "missing": [s.sha256 for s in snapshots if not _is_there(s.sha256)],

@@ -206,6 +206,9 @@ class FinishedRound(Message):
     screened: int = Field(alias="elenen")
     seconds: float = Field(alias="sure_s")
     sha256: Sha256
+    rule: ShortText | None = Field(alias="kural", default=None)
+    fallback: ShortText | None = Field(alias="kural_nedeni", default=None)
+    lora_bias: float | None = Field(alias="lora_sapma", default=None)
 
 
 class Status(Message):

@@ -10,10 +10,17 @@ from typing import ClassVar
 
 FATES = {
     "birlesti": "was merged",
-    "elendi": "was screened out: it lay too far from the others",
+    "elendi": "was screened out",
     "denetlenemedi": "was left out: nobody could verify it in time",
     "ret": "was refused",
     "silindi": "is no longer known to the coordinator",
+}
+SCREENED = {
+    "degismemis": "it is the snapshot as it was; no training leaves it so",
+    "kopya": "it equals another result, or nearly",
+    "fazla_hizli": "it came faster than the task can be done",
+    "norm_aykiri": "it moved far further, or far less, than the round's others",
+    "yon_aykiri": "it leads against the round's others",
 }
 
 
@@ -176,7 +183,8 @@ class Fate(Event):
     code: str
 
     def text(self) -> str:
-        told = FATES.get(self.fate, self.fate)
+        why = SCREENED.get(self.code)
+        told = FATES.get(self.fate, self.fate) + (f": {why}" if why else "")
         return f"result of round {self.round} {told}{f' [{self.code}]' if self.code else ''}"
 
 

@@ -28,7 +28,7 @@ RULES: Mapping[str, Rule] = {
         CenteredClipping("centered_clipping"),
     )
 }
-STAND_INS = (RULES["median"], RULES["mean"])
+STAND_INS = (RULES["median"], RULES["geometric_median"], RULES["mean"])
 
 
 class Choice(NamedTuple):
@@ -39,12 +39,16 @@ class Choice(NamedTuple):
     fallback: str = ""
 
 
-def choose(wanted: Rule, n: int, share: float) -> Choice:
-    """``wanted``, or if ``n`` results are too few for it the median, or of one or two the mean."""
+def choose(wanted: Rule, n: int, share: float, *, shares_only: bool = False) -> Choice:
+    """``wanted``, or if ``n`` results are too few for it the median, or of one or two the mean.
+
+    ``shares_only``: where the median would stand in, the geometric median does.
+    """
     f = hostile(n, share)
     if n >= wanted.fewest(f):
         return Choice(wanted, f)
-    rule = next(rule for rule in STAND_INS if rule is not wanted and n >= rule.fewest(f))
+    fitting = [r for r in STAND_INS if isinstance(r, SharesRule) or not shares_only]
+    rule = next(rule for rule in fitting if rule is not wanted and n >= rule.fewest(f))
     return Choice(
         rule, f, f"{wanted.name} needs {wanted.fewest(f)} results against {f} hostile, {n} came"
     )

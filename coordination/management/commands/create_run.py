@@ -70,15 +70,31 @@ NUMBERS = (
         int,
         "tasks of workers without a token from one address (default 8)",
     ),
-    ("--outer-lr", "outer_lr", float, "outer Nesterov learning rate (default 1.0)"),
+    (
+        "--byzantine-share",
+        "byzantine_share",
+        float,
+        "part of a round's results that may be hostile, 0 to 0.49 (default 0.25)",
+    ),
+    ("--outer-lr", "outer_lr", float, "learning rate of the outer optimiser (default 1.0)"),
     (
         "--outer-momentum",
         "outer_momentum",
         float,
-        "outer Nesterov momentum (default 0.5)",
+        "Nesterov's momentum, or beta1 of adam and yogi (default 0.5)",
     ),
+    ("--outer-beta2", "outer_beta2", float, "beta2 of adam and yogi (default 0.99)"),
+    ("--outer-tau", "outer_tau", float, "tau of adam and yogi (default 1e-3)"),
     ("--chunk-bytes", "chunk_bytes", int, "size of a transfer chunk (default 1 MiB)"),
     ("--keep-snapshots", "keep_snapshots", int, "snapshots kept (default 10)"),
+)
+CHOICES = (
+    ("--rule", "rule", Run.Rule, "how results are merged (default mean)"),
+    ("--outer", "outer", Run.OuterOptimiser, "the outer optimiser (default nesterov)"),
+)
+SWITCHES = (
+    ("--clip-norms", "clip_norms", "shorten updates to the round's median norm first"),
+    ("--exact-lora", "exact_lora", "average the products of LoRA's factors, not the factors"),
 )
 TEXTS = (
     ("--description", "description", "what the run is for"),
@@ -116,6 +132,10 @@ class Command(BaseCommand):
         )
         for option, field, kind, text in NUMBERS:
             parser.add_argument(option, dest=field, type=kind, help=text)
+        for option, field, kinds, text in CHOICES:
+            parser.add_argument(option, dest=field, choices=kinds.values, help=text)
+        for option, field, text in SWITCHES:
+            parser.add_argument(option, dest=field, action="store_const", const=True, help=text)
         for option, field, text in TEXTS:
             parser.add_argument(option, dest=field, help=text)
 
@@ -143,7 +163,7 @@ class Command(BaseCommand):
 
 def run_from_options(options: dict) -> Run:
     """An unsaved run; what was not given keeps the model's default or follows the shards."""
-    names = [row[1] for row in (*NUMBERS, *TEXTS)]
+    names = [row[1] for row in (*NUMBERS, *CHOICES, *SWITCHES, *TEXTS)]
     given = {name: options[name] for name in names if options.get(name) is not None}
     shards = options["shards"]
     if options["data"]:

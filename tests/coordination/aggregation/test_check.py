@@ -34,6 +34,9 @@ TRAINED = ORIGIN + np.float32(0.01) * np.random.default_rng(2).standard_normal(
 FIRST, SECOND, LAST = TINY.tensors[0].name, TINY.tensors[1].name, TINY.tensors[-1].name
 
 
+KEY = b"of these tests"
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> VectorFile:
     return vector_file(tmp_path / "start", ORIGIN, offset=24)
@@ -44,7 +47,7 @@ def check(tmp_path: Path, start: VectorFile) -> Callable[..., tuple[CheckedResul
     def run(content: bytes, norm_limit: float = 100.0) -> tuple[CheckedResult, bytes]:
         file, out = tmp_path / "result", io.BytesIO()
         file.write_bytes(content)
-        return check_result(file, TINY, start, norm_limit, out), out.getvalue()
+        return check_result(file, TINY, start, norm_limit, out, KEY), out.getvalue()
 
     return run
 
@@ -77,6 +80,13 @@ def test_measures_the_distance_from_the_start(check: Callable) -> None:
     expected = np.linalg.norm(TRAINED.astype(np.float64) - ORIGIN)
     assert check(file_bytes(trained()))[0].delta_norm == pytest.approx(expected, rel=1e-12)
     assert check(file_bytes(split(ORIGIN, TINY)))[0].delta_norm == 0.0
+
+
+def test_sketches_the_update_whatever_order_the_file_has(check: Callable) -> None:
+    checked, stored = check(file_bytes(trained()))
+    shuffled_alike, _ = check(file_bytes(shuffled(trained(), 5)))
+    assert np.array_equal(checked.sketch, shuffled_alike.sketch)
+    assert np.linalg.norm(checked.sketch) == pytest.approx(checked.delta_norm, rel=0.1)
 
 
 def test_the_norm_limit_itself_is_allowed(check: Callable) -> None:
@@ -224,7 +234,7 @@ def test_the_qwen_format_is_checked_in_bounded_memory(tmp_path: Path) -> None:
     (tmp_path / "result").write_bytes(file_bytes(shuffled(split(values, QWEN), seed=4)))
     with (tmp_path / "vector").open("wb") as out:
         tracemalloc.start()
-        checked = check_result(tmp_path / "result", QWEN, zeros, 1e9, out)
+        checked = check_result(tmp_path / "result", QWEN, zeros, 1e9, out, KEY)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert (tmp_path / "vector").read_bytes() == values.tobytes()

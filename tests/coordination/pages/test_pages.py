@@ -75,7 +75,7 @@ def test_the_run_page_draws_the_chart_and_its_table(client, run):
     )
     text = _text(client.get(f"/c/{run.slug}/"))
     assert "From 1.0000 in round 1 to 3.0000 in round 3; lowest 1.0000." in text
-    assert "3 3.0000 2 0 1:30 000000000000" in text
+    assert "3 3.0000 2 0 1:30 – – 000000000000" in text
 
 
 def test_older_rounds_are_a_link_away(client, run):

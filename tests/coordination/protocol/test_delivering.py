@@ -397,4 +397,4 @@ def test_the_fate_of_a_result_follows_it_to_the_merge(run, result_file, post_who
         tasks.append(task)
     assert worker.sonuc(tasks[0], "get", key=tasks[0]["anahtar"]).json() == {"durum": "bekliyor"}
     reconcile()
-    assert worker.sonuc(tasks[1], "get").json() == {"durum": "birlesti"}
+    assert worker.sonuc(tasks[1], "get").json() == {"durum": "birlesti", "agirlik": 0.5}
