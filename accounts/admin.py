@@ -1,6 +1,9 @@
+from typing import Any
+
 from allauth.account.decorators import secure_admin_login
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import BaseUserCreationForm
@@ -15,8 +18,9 @@ from accounts.models import ApiKey, AuditEvent, User
 
 # The same door as everybody's, with its limits and its second factor.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
-# Their forms show secrets, and the settings say which other sites there are.
-admin.site.unregister([Authenticator, SocialApp, SocialToken])
+# Their forms show secrets (a session's key signs in as its person), and which other sites there are
+# is said by the settings.
+admin.site.unregister([Authenticator, SocialApp, SocialToken, UserSession])
 
 
 class UserCreationForm(BaseUserCreationForm):
@@ -43,6 +47,11 @@ class UserAdmin(DjangoUserAdmin):
         (_("Dates"), {"fields": ("date_joined", "last_login")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
+        """What is theirs (keys, say) goes with a user, though it cannot be deleted by itself."""
+        to_delete, counts, _needed, protected = super().get_deleted_objects(objs, request)
+        return to_delete, counts, set(), protected
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         try:

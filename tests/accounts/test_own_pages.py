@@ -8,6 +8,7 @@ from django.test import Client
 from accounts.audit import record
 from accounts.create_admin import create_admin
 from accounts.delete import LastAdmin, delete_account
+from accounts.keys.create import create_key
 from accounts.models import AuditEvent, User
 from portal.models import State
 from tests.accounts.conftest import Activate, SignIn
@@ -123,6 +124,7 @@ def test_the_last_administrator_stays(sign_in: SignIn) -> None:
 def test_an_admin_deletes_by_the_same_verb(ada: User, sign_in: SignIn) -> None:
     admin = create_admin("admin@example.org", PASSWORD)
     coordinator = begin_draft(ada)
+    create_key(ada, "beat", ["heartbeat:write"], coordinator, 30)
     client = sign_in(admin)
     client.post(f"/admin/accounts/user/{ada.pk}/delete/", {"post": "yes"})
     coordinator.refresh_from_db()

@@ -1,7 +1,6 @@
 """Every page of an account: it answers, in the site's frame, with nothing that the policy stops."""
 
 import re
-from html.parser import HTMLParser
 from urllib.parse import unquote
 
 import pytest
@@ -9,6 +8,7 @@ from django.test import Client
 
 from accounts.models import User
 from tests.accounts.conftest import Activate, SignIn
+from tests.inline import Inline
 
 FOR_ALL = ["login/", "signup/", "password/reset/", "password/reset/done/", "confirm-email/",
            "inactive/", "password/reset/key/done/"]  # fmt: skip
@@ -17,22 +17,6 @@ FOR_ONE = ["settings/", "email/", "password/change/", "2fa/", "2fa/totp/activate
            "reauthenticate/", "3rdparty/"]  # fmt: skip
 WITH_FACTOR = ["2fa/", "2fa/totp/deactivate/", "2fa/recovery-codes/",
                "2fa/recovery-codes/generate/"]  # fmt: skip
-
-
-class Inline(HTMLParser):
-    """Collects what a strict policy would not run or apply."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "style" or "style" in given or any(name.startswith("on") for name in given):
-            self.found.append(self.get_starttag_text() or tag)
-        data = given.get("type") == "application/json"
-        if tag == "script" and "src" not in given and not data:
-            self.found.append(self.get_starttag_text() or tag)
 
 
 def assert_is_ours(client: Client, path: str) -> None:

@@ -236,43 +236,6 @@ def test_what_a_key_form_refuses(fresh: Callable[[str], Client], listed_other: C
     assert not ApiKey.objects.exists()
 
 
-MUTATING = {
-    "edit/": FIELDS | {"slug": "demo", "name": "Taken over"},
-    "submit/": {},
-    "withdraw/": {},
-    "check/": {},
-}
-
-
-@pytest.mark.parametrize("who", ["owner", "stranger", "anonymous", "staff"])
-@pytest.mark.parametrize("path", MUTATING)
-def test_who_may_change_a_listing(
-    fresh: Callable[[str], Client], draft: Coordinator, who: str, path: str
-) -> None:
-    before = Coordinator.objects.filter(pk=draft.pk).values().get()
-    answer = fresh(who).post(f"{ONE}/{path}", MUTATING[path])
-    changed = (
-        Coordinator.objects.filter(pk=draft.pk).values().get() != before or Attempt.objects.exists()
-    )
-    assert changed == (who == "owner")
-    if who == "anonymous":
-        assert answer.status_code == 302 and answer["Location"].startswith("/accounts/login/")
-    else:
-        assert answer.status_code == (302 if who == "owner" else 404)
-
-
-@pytest.mark.parametrize("who", ["owner", "stranger", "anonymous", "staff"])
-@pytest.mark.parametrize("path", ["rotate/", "revoke/"])
-def test_who_may_change_a_key(
-    fresh: Callable[[str], Client], key: ApiKey, who: str, path: str
-) -> None:
-    answer = fresh(who).post(f"/panel/keys/{key.key_id}/{path}", {"overlap_hours": 0})
-    key.refresh_from_db()
-    assert key.is_live == (who != "owner")
-    expected = {"anonymous": 302, "owner": 200 if path == "rotate/" else 302}
-    assert answer.status_code == expected.get(who, 404)
-
-
 @pytest.mark.parametrize("who", ["stranger", "staff", "anonymous"])
 def test_pages_of_others_do_not_exist(
     fresh: Callable[[str], Client], draft: Coordinator, who: str
