@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -45,7 +46,7 @@ class NewestFirst(BasePagination):
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         address = {"type": "string", "format": "uri", "nullable": True}
-        described = "The next page's address; null on the last page."
+        described = gettext_noop("The next page's address; null on the last page.")
         return {
             "type": "object",
             "required": ["next", "results"],
@@ -55,8 +56,10 @@ class NewestFirst(BasePagination):
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
         limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT}
         return [
-            _parameter("limit", "Rows per page.", limit),
-            _parameter("cursor", "From next; it means nothing by itself.", {"type": "string"}),
+            _parameter("limit", gettext_noop("Rows per page."), limit),
+            _parameter(
+                "cursor", gettext_noop("From next; it means nothing by itself."), {"type": "string"}
+            ),
         ]
 
 

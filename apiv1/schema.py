@@ -1,7 +1,12 @@
-"""What drf-spectacular cannot see: problems, headers, scopes and the two ways in."""
+"""What drf-spectacular cannot see: problems, headers, scopes and the two ways in.
+
+Texts are English here and wherever views and serializers describe themselves, marked by
+``gettext_noop``; the page of the API (``reference``) shows them in its reader's language.
+"""
 
 from typing import Any
 
+from django.utils.translation import gettext_noop
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
@@ -34,18 +39,20 @@ PROBLEM_SCHEMA = {
 }
 RETRY_AFTER = {"description": "Seconds.", "required": True, "schema": {"type": "integer"}}
 REASONS = {
-    400: "The request is not valid.",
-    401: "No valid key or session.",
-    403: "The key lacks the scope, or may not do this.",
-    404: "There is none, or it is somebody else's.",
-    409: "Its state does not allow it, or the same request is being answered.",
-    412: "It changed since it was read.",
-    413: "The body is too large.",
-    415: "The body is not application/json.",
-    422: "Something is missing, or the Idempotency-Key came with another body before.",
-    428: "If-Match is missing.",
-    429: "Too many requests.",
-    500: "Something went wrong here.",
+    400: gettext_noop("The request is not valid."),
+    401: gettext_noop("No valid key or session."),
+    403: gettext_noop("The key lacks the scope, or may not do this."),
+    404: gettext_noop("There is none, or it is somebody else's."),
+    409: gettext_noop("Its state does not allow it, or the same request is being answered."),
+    412: gettext_noop("It changed since it was read."),
+    413: gettext_noop("The body is too large."),
+    415: gettext_noop("The body is not application/json."),
+    422: gettext_noop(
+        "Something is missing, or the Idempotency-Key came with another body before."
+    ),
+    428: gettext_noop("If-Match is missing."),
+    429: gettext_noop("Too many requests."),
+    500: gettext_noop("Something went wrong here."),
 }
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -58,12 +65,18 @@ def _header(name: str, description: str, required: bool = False) -> OpenApiParam
 
 IDEMPOTENCY_KEY = _header(
     "Idempotency-Key",
-    "Up to 255 visible ASCII characters of your choice. Sent again within 24 hours, the request "
-    "acts once and is answered alike.",
+    gettext_noop(
+        "Up to 255 visible ASCII characters of your choice. Sent again within 24 hours, the "
+        "request acts once and is answered alike."
+    ),
 )
-IF_MATCH = _header("If-Match", "The ETag of what you read; * for whatever there is.", True)
-IF_MATCH_OR_NOT = _header("If-Match", "The ETag of what you read.")
-IF_NONE_MATCH = _header("If-None-Match", "An ETag; the answer is 304 if nothing changed.")
+IF_MATCH = _header(
+    "If-Match", gettext_noop("The ETag of what you read; * for whatever there is."), True
+)
+IF_MATCH_OR_NOT = _header("If-Match", gettext_noop("The ETag of what you read."))
+IF_NONE_MATCH = _header(
+    "If-None-Match", gettext_noop("An ETag; the answer is 304 if nothing changed.")
+)
 
 
 class ApiSchema(AutoSchema):
@@ -77,12 +90,16 @@ class ApiSchema(AutoSchema):
             operation["responses"][str(status)] = _problem(status)
         names = {parameter["name"] for parameter in operation.get("parameters", [])}
         if "If-None-Match" in names:
-            operation["responses"]["304"] = {"description": "You have it already."}
+            operation["responses"]["304"] = {"description": gettext_noop("You have it already.")}
         if scope := getattr(self.view, "scopes", {}).get(self.method):
-            needs = f"Needs the scope {scope.value}."
             text = operation.get("description", "")
-            operation["description"] = f"{text}\n\n{needs}".strip()
+            operation["description"] = f"{text}\n\nNeeds the scope {scope.value}.".strip()
+            operation["x-scope"] = scope.value
         return operation
+
+    def get_description(self) -> str:
+        """None but what a view says for readers; docstrings are for whoever changes the code."""
+        return ""
 
     def _statuses(self, operation: dict[str, Any]) -> list[int]:
         names = {parameter["name"] for parameter in operation.get("parameters", [])}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.validators import validate_slug
+from django.utils.translation import gettext_noop
 from rest_framework import serializers
 
 from portal.heartbeats.uptime import uptime_90
@@ -87,7 +88,9 @@ class LossPointSerializer(serializers.ModelSerializer[LossPoint]):
 class ListedCoordinatorDetailSerializer(ListedCoordinatorSerializer):
     losses = LossPointSerializer(source="loss_points", many=True, read_only=True)
     uptime_90 = serializers.SerializerMethodField(
-        help_text="Share of the last 90 days, 0 to 1; null before the first heartbeat."
+        help_text=gettext_noop(
+            "Share of the last 90 days, 0 to 1; null before the first heartbeat."
+        )
     )
 
     class Meta(ListedCoordinatorSerializer.Meta):

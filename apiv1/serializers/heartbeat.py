@@ -1,5 +1,6 @@
 """A heartbeat and its answer; the bounds are those of ``portal.heartbeats.beat``."""
 
+from django.utils.translation import gettext_noop
 from rest_framework import serializers
 
 from portal.heartbeats import beat
@@ -11,7 +12,9 @@ class BeatSerializer(serializers.Serializer[beat.Beat]):
     seq = serializers.IntegerField(
         min_value=1,
         max_value=beat.MAX_SEQ,
-        help_text="Rises from beat to beat, over restarts too; the time in milliseconds does.",
+        help_text=gettext_noop(
+            "Rises from beat to beat, over restarts too; the time in milliseconds does."
+        ),
     )
     status = serializers.ChoiceField(RunStatus.choices)
     round = serializers.IntegerField(
@@ -28,7 +31,7 @@ class BeatSerializer(serializers.Serializer[beat.Beat]):
         allow_null=True,
         min_value=0,
         max_value=beat.MAX_LOSS,
-        help_text="Of the newest published round, in nats per token.",
+        help_text=gettext_noop("Of the newest published round, in nats per token."),
     )
     software = serializers.CharField(required=False, allow_blank=True, max_length=beat.MAX_SOFTWARE)
 
@@ -37,5 +40,9 @@ class BeatSerializer(serializers.Serializer[beat.Beat]):
 
 
 class AnswerSerializer(serializers.Serializer[Answer]):
-    interval_s = serializers.IntegerField(help_text="Send the next in so many seconds.")
-    seq = serializers.IntegerField(help_text="The newest known; an older one changed nothing.")
+    interval_s = serializers.IntegerField(
+        help_text=gettext_noop("Send the next in so many seconds.")
+    )
+    seq = serializers.IntegerField(
+        help_text=gettext_noop("The newest known; an older one changed nothing.")
+    )

@@ -1,5 +1,6 @@
 """Keys, which are shown without their secret but once."""
 
+from django.utils.translation import gettext_noop
 from rest_framework import serializers
 
 from accounts.keys.create import MAX_DAYS
@@ -14,7 +15,7 @@ class KeySerializer(serializers.ModelSerializer[ApiKey]):
         slug_field="slug",
         read_only=True,
         allow_null=True,
-        help_text="The one it is bound to; null: all of its owner's.",
+        help_text=gettext_noop("The one it is bound to; null: all of its owner's."),
     )
     live = serializers.BooleanField(source="is_live", read_only=True)
 
@@ -31,7 +32,8 @@ class NewKeySerializer(KeySerializer):
     """A key's only showing with its secret."""
 
     secret = serializers.CharField(
-        allow_null=True, help_text="Shown once; null in the answer to a repeated request."
+        allow_null=True,
+        help_text=gettext_noop("Shown once; null in the answer to a repeated request."),
     )
 
     class Meta(KeySerializer.Meta):
@@ -45,7 +47,9 @@ class KeyWishSerializer(serializers.Serializer):
         child=serializers.ChoiceField(Scope.choices), allow_empty=False, max_length=len(Scope)
     )
     coordinator = serializers.SlugField(
-        required=False, allow_null=True, help_text="Bind it to one; null: all of yours."
+        required=False,
+        allow_null=True,
+        help_text=gettext_noop("Bind it to one; null: all of yours."),
     )
     days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS, default=MAX_DAYS)
 
@@ -55,12 +59,14 @@ class RotationSerializer(serializers.Serializer):
         min_value=0,
         max_value=MAX_OVERLAP_HOURS,
         default=24,
-        help_text="How long the old one works on.",
+        help_text=gettext_noop("How long the old one works on."),
     )
 
 
 class MeSerializer(serializers.ModelSerializer[User]):
-    key = serializers.SerializerMethodField(help_text="The one you came with; null in a browser.")
+    key = serializers.SerializerMethodField(
+        help_text=gettext_noop("The one you came with; null in a browser.")
+    )
 
     class Meta:
         model = User

@@ -1,5 +1,6 @@
 """What proves an address, and what came of looking."""
 
+from django.utils.translation import gettext_noop
 from rest_framework import serializers
 
 from portal.models import Attempt, Coordinator
@@ -13,9 +14,13 @@ class CommandSerializer(serializers.Serializer[challenge.Command]):
 
 
 class ChallengeSerializer(serializers.ModelSerializer[Coordinator]):
-    url = serializers.SerializerMethodField(help_text="Where the line has to be.")
-    line = serializers.SerializerMethodField(help_text="The line; one file may have several.")
-    commands = serializers.SerializerMethodField(help_text="Ways to serve it, ready to copy.")
+    url = serializers.SerializerMethodField(help_text=gettext_noop("Where the line has to be."))
+    line = serializers.SerializerMethodField(
+        help_text=gettext_noop("The line; one file may have several.")
+    )
+    commands = serializers.SerializerMethodField(
+        help_text=gettext_noop("Ways to serve it, ready to copy.")
+    )
 
     class Meta:
         model = Coordinator
@@ -36,13 +41,13 @@ class ChallengeSerializer(serializers.ModelSerializer[Coordinator]):
 
 class AttemptSerializer(serializers.ModelSerializer[Attempt]):
     sentence = serializers.SerializerMethodField(
-        help_text="The code in words; empty while it runs."
+        help_text=gettext_noop("The code in words; empty while it runs.")
     )
-    remedy = serializers.SerializerMethodField(help_text="What to do about it.")
+    remedy = serializers.SerializerMethodField(help_text=gettext_noop("What to do about it."))
     hops = serializers.ListField(
         child=serializers.DictField(),
         read_only=True,
-        help_text="Per request: URL, addresses found, address used, status.",
+        help_text=gettext_noop("Per request: URL, addresses found, address used, status."),
     )
 
     class Meta:

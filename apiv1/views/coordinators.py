@@ -2,6 +2,7 @@
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from drf_spectacular.utils import extend_schema
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
@@ -38,13 +39,14 @@ class Coordinators(PrivateView, ListAPIView):
     def get_queryset(self) -> CoordinatorQuerySet:
         return self.own_coordinators()
 
-    @extend_schema(operation_id="coordinators_list", summary="List mine")
+    @extend_schema(operation_id="coordinators_list", summary=gettext_noop("List mine"))
     def get(self, request: Request) -> Response:
         return self.list(request)
 
     @extend_schema(
         operation_id="coordinators_apply",
-        summary="Begin an application",
+        summary=gettext_noop("Begin an application"),
+        description=gettext_noop("It begins as a draft."),
         parameters=[IDEMPOTENCY_KEY],
         responses={201: OwnCoordinatorSerializer},
     )
@@ -67,7 +69,7 @@ class OneCoordinator(PrivateView):
 
     @extend_schema(
         operation_id="coordinators_read",
-        summary="Read one",
+        summary=gettext_noop("Read one"),
         parameters=[IF_NONE_MATCH],
         responses=OwnCoordinatorSerializer,
     )
@@ -76,8 +78,8 @@ class OneCoordinator(PrivateView):
 
     @extend_schema(
         operation_id="coordinators_update",
-        summary="Change what it says",
-        description=(
+        summary=gettext_noop("Change what it says"),
+        description=gettext_noop(
             "A changed address drops the verification and asks for approval again. The short name "
             "can be changed in a draft only."
         ),
@@ -104,7 +106,7 @@ class _Move(PrivateView):
 class Submission(_Move):
     @extend_schema(
         operation_id="coordinators_submit",
-        summary="Hand it in for approval",
+        summary=gettext_noop("Hand it in for approval"),
         parameters=[IDEMPOTENCY_KEY, IF_MATCH_OR_NOT],
         request=None,
         responses=OwnCoordinatorSerializer,
@@ -121,7 +123,7 @@ class Submission(_Move):
 class Withdrawal(_Move):
     @extend_schema(
         operation_id="coordinators_withdraw",
-        summary="Take it out for good",
+        summary=gettext_noop("Take it out for good"),
         parameters=[IDEMPOTENCY_KEY, IF_MATCH_OR_NOT],
         request=None,
         responses=OwnCoordinatorSerializer,

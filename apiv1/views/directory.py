@@ -1,6 +1,7 @@
 """The public directory."""
 
 from django.http import Http404
+from django.utils.translation import gettext_noop
 from drf_spectacular.utils import extend_schema
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
@@ -8,6 +9,7 @@ from rest_framework.response import Response
 
 from apiv1.etags import tagged, unless_known
 from apiv1.paging import NewestFirst
+from apiv1.schema import IF_NONE_MATCH
 from apiv1.serializers.coordinators import (
     DirectoryFilterSerializer,
     ListedCoordinatorDetailSerializer,
@@ -24,7 +26,11 @@ class Directory(PublicView, ListAPIView):
     serializer_class = ListedCoordinatorSerializer
     pagination_class = NewestFirst
 
-    @extend_schema(operation_id="directory_list")
+    @extend_schema(
+        operation_id="directory_list",
+        summary=gettext_noop("Coordinators that anybody may join"),
+        description=gettext_noop("Approved, their address verified; newest first."),
+    )
     def get(self, request: Request) -> Response:
         return self.list(request)
 
@@ -43,7 +49,12 @@ class Directory(PublicView, ListAPIView):
 class DirectoryEntry(PublicView):
     """One coordinator of the directory, with its loss per round and its uptime."""
 
-    @extend_schema(operation_id="directory_read", responses=ListedCoordinatorDetailSerializer)
+    @extend_schema(
+        operation_id="directory_read",
+        summary=gettext_noop("One of them, with its loss per round and its uptime"),
+        parameters=[IF_NONE_MATCH],
+        responses=ListedCoordinatorDetailSerializer,
+    )
     def get(self, request: Request, slug: str) -> Response:
         coordinator = Coordinator.objects.listed().filter(slug=slug).first()
         if coordinator is None:

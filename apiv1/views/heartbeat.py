@@ -1,5 +1,6 @@
 """What a coordinator tells of itself, once a minute or so."""
 
+from django.utils.translation import gettext_noop
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,8 +17,8 @@ class Heartbeat(PrivateView):
 
     @extend_schema(
         operation_id="heartbeat_put",
-        summary="Send a heartbeat",
-        description="Sending one twice, or out of order, changes nothing.",
+        summary=gettext_noop("Send a heartbeat"),
+        description=gettext_noop("Sending one twice, or out of order, changes nothing."),
         request=BeatSerializer,
         responses=AnswerSerializer,
     )

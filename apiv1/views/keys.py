@@ -6,7 +6,8 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import extend_schema
+from django.utils.translation import gettext_noop
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -70,14 +71,14 @@ class Keys(KeyView, ListAPIView):
     def get_queryset(self) -> QuerySet[ApiKey]:
         return self.own_keys()
 
-    @extend_schema(operation_id="keys_list", summary="Your keys, live or not")
+    @extend_schema(operation_id="keys_list", summary=gettext_noop("Your keys, live or not"))
     def get(self, request: Request) -> Response:
         return self.list(request)
 
     @extend_schema(
         operation_id="keys_create",
-        summary="Make a key",
-        description="The answer is the only place where its secret ever stands.",
+        summary=gettext_noop("Make a key"),
+        description=gettext_noop("The answer is the only place where its secret ever stands."),
         parameters=[IDEMPOTENCY_KEY],
         request=KeyWishSerializer,
         responses={201: NewKeySerializer},
@@ -105,11 +106,17 @@ class Keys(KeyView, ListAPIView):
 class OneKey(KeyView):
     scopes = {"GET": Scope.KEYS_WRITE, "DELETE": Scope.KEYS_WRITE}
 
-    @extend_schema(operation_id="keys_read", summary="One key", responses=KeySerializer)
+    @extend_schema(
+        operation_id="keys_read", summary=gettext_noop("One key"), responses=KeySerializer
+    )
     def get(self, request: Request, key_id: str) -> Response:
         return Response(KeySerializer(self.own_key(key_id)).data)
 
-    @extend_schema(operation_id="keys_revoke", summary="Revoke it at once", responses={204: None})
+    @extend_schema(
+        operation_id="keys_revoke",
+        summary=gettext_noop("Revoke it at once"),
+        responses={204: OpenApiResponse(description=gettext_noop("It is revoked."))},
+    )
     def delete(self, request: Request, key_id: str) -> Response:
         revoke_key(self.own_key(key_id), request.user)
         return Response(status=204)
@@ -121,8 +128,10 @@ class Rotation(KeyView):
 
     @extend_schema(
         operation_id="keys_rotate",
-        summary="Replace it",
-        description="Both work during the overlap; the new one lives as long as the old one did.",
+        summary=gettext_noop("Replace it"),
+        description=gettext_noop(
+            "Both work during the overlap; the new one lives as long as the old one did."
+        ),
         parameters=[IDEMPOTENCY_KEY],
         request=RotationSerializer,
         responses={201: NewKeySerializer},

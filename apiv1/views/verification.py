@@ -3,6 +3,7 @@
 from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
+from django.utils.translation import gettext_noop
 from drf_spectacular.utils import extend_schema
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
@@ -24,7 +25,7 @@ class Challenge(PrivateView):
 
     @extend_schema(
         operation_id="verification_challenge",
-        summary="What to serve, and how the proof stands",
+        summary=gettext_noop("What to serve, and how the proof stands"),
         responses=ChallengeSerializer,
     )
     def get(self, request: Request, slug: str) -> Response:
@@ -37,8 +38,10 @@ class Check(PrivateView):
 
     @extend_schema(
         operation_id="verification_check",
-        summary="Check now",
-        description="Queues a check, or names the one under way; Location is where to watch it.",
+        summary=gettext_noop("Check now"),
+        description=gettext_noop(
+            "Queues a check, or names the one under way; Location is where to watch it."
+        ),
         parameters=[IDEMPOTENCY_KEY],
         request=None,
         responses={202: AttemptSerializer},
@@ -60,7 +63,9 @@ class Attempts(PrivateView, ListAPIView):
     def get_queryset(self) -> QuerySet[Attempt]:
         return self.own_coordinator(self.kwargs["slug"]).attempts.all()
 
-    @extend_schema(operation_id="verification_evidence", summary="Every look, with its evidence")
+    @extend_schema(
+        operation_id="verification_evidence", summary=gettext_noop("Every look, with its evidence")
+    )
     def get(self, request: Request, slug: str) -> Response:
         return self.list(request)
 
@@ -70,7 +75,9 @@ class OneAttempt(PrivateView):
     scopes = {"GET": Scope.COORDINATORS_READ}
 
     @extend_schema(
-        operation_id="verification_attempt", summary="One look", responses=AttemptSerializer
+        operation_id="verification_attempt",
+        summary=gettext_noop("One look"),
+        responses=AttemptSerializer,
     )
     def get(self, request: Request, slug: str, attempt_id: int) -> Response:
         attempt = self.own_coordinator(slug).attempts.filter(pk=attempt_id).first()

@@ -1,5 +1,6 @@
 """The committed description: it is the code's, and the code keeps to it whatever is sent."""
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
 from django.utils import timezone
+from django.utils.translation import gettext, override
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -79,6 +81,43 @@ def test_the_page_tells_all_of_it_without_a_script(db: None) -> None:
         for member in schema.get("properties", {}):
             assert f"<code>{member}</code>" in page
     assert set(re.findall(r'href="#([^"]+)"', page)) <= ids
+
+
+def texts(described: Any) -> Iterator[str]:
+    """What the description says to people, wherever the page shows it."""
+    if isinstance(described, list):
+        for inner in described:
+            yield from texts(inner)
+    if isinstance(described, dict):
+        for name, inner in described.items():
+            if name in ("summary", "description") and isinstance(inner, str):
+                yield from (part for part in inner.split("\n") if part)
+            elif name != "headers":
+                yield from texts(inner)
+
+
+@pytest.mark.needs("gettext")
+def test_the_page_is_turkish_for_turkish_readers(db: None) -> None:
+    found = set(texts(DESCRIBED["paths"]))
+    for schema in DESCRIBED["components"]["schemas"].values():
+        members = schema.get("properties", {}).values()
+        found |= {part for member in members for part in member.get("description", "").split("\n")}
+    found = {text for text in found if text and not re.match(r"Needs the scope|\* `", text)}
+    assert len(found) > 60
+    page = html.unescape(
+        anonymous()("GET", "docs", headers={"Accept-Language": "tr"}).content.decode()
+    )
+    assert [text for text in found if re.search(rf">\s*{re.escape(text)}\s*<", page)] == []
+    with override("tr"):
+        assert [text for text in found if gettext(text) not in page] == []
+        assert [text for text in found if gettext(text) == text] == []
+
+
+def test_no_docstring_is_told_to_readers() -> None:
+    for operations in DESCRIBED["paths"].values():
+        for operation in operations.values():
+            assert operation["summary"]
+            assert "``" not in operation.get("description", "")
 
 
 def test_names_of_choices_do_not_depend_on_where_they_are_used() -> None:
