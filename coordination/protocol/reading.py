@@ -8,7 +8,7 @@ from coordination.protocol.files import serve_blob
 from coordination.protocol.http import protocol_view, whole_number, worker_view
 from worker_client.contract import PROTOCOL_VERSION
 from worker_client.contract.errors import Refusal, Refused
-from worker_client.contract.wire import About, Message, Mode
+from worker_client.contract.wire import REFERENCE_MERGE, About, Message, Mode
 
 
 @protocol_view("GET", "HEAD")
@@ -71,7 +71,13 @@ def about(run: Run) -> About:
         data_source=run.data_source,
         contact=run.contact,
         min_worker_version=run.min_worker_version,
+        merge_rule=REFERENCE_MERGE if merges_by_reference(run) else "",
     )
+
+
+def merges_by_reference(run: Run) -> bool:
+    """Whether anybody with a round's results can recompute its snapshot from the protocol alone."""
+    return (run.outer_lr, run.outer_momentum) == (1.0, 0.5)
 
 
 def _cacheable(message: Message, seconds: int) -> JsonResponse:

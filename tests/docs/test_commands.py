@@ -14,7 +14,7 @@ from tests.e2e.site import Site
 pytestmark = pytest.mark.needs("curl")
 
 # The operator makes the run that these work on or look at.
-ON_A_RUN = {"volunteer.md", "visitor.md", "protocol-v1.md"}
+ON_A_RUN = {"volunteer.md", "visitor.md", "protocol-v1.md", "conformance.md"}
 WITH_COMMANDS = [
     page.name for page in all_documents() if any(block.language == "sh" for block in page.blocks)
 ]

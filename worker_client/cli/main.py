@@ -4,7 +4,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from worker_client.cli import doctor, evaluate, export, init_snapshot, models, run, shard
+from worker_client.cli import (
+    conformance,
+    doctor,
+    evaluate,
+    export,
+    init_snapshot,
+    models,
+    run,
+    shard,
+)
 from worker_client.cli.exits import HELP, Exit
 
 DESCRIPTION = "Lend this computer to a community that trains a language model together."
@@ -25,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, models, evaluate, doctor, init_snapshot, shard, export):
+    for module in (run, models, evaluate, doctor, init_snapshot, shard, export, conformance):
         module.add_parser(commands)
     return parser
 

@@ -74,6 +74,7 @@ class Standing(StrEnum):
 
 
 RAW_ENCODING = "ham"
+REFERENCE_MERGE = "referans"
 
 
 class Message(BaseModel):
@@ -185,6 +186,7 @@ class About(Message):
     data_source: LongText = Field(alias="veri_kaynagi", default="")
     contact: ShortText = Field(alias="iletisim", default="")
     min_worker_version: ShortText = Field(alias="surum_asgari", default="")
+    merge_rule: ShortText = Field(alias="birlestirme", default="")
 
 
 class TaskCounts(Message):

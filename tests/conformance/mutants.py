@@ -1,0 +1,126 @@
+"""Faults to put into ``examples/minimal_coordinator.py``, and the check that must find each."""
+# One line for each, however long.
+# ruff: noqa: E501
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``old`` stands exactly once in the source, and becomes ``new``."""
+
+    name: str
+    caught_by: str
+    old: str
+    new: str
+
+    def apply(self, source: str) -> str:
+        """Raises ValueError where the source has changed under the mutant."""
+        if source.count(self.old) != 1:
+            raise ValueError(f"{self.name}: {source.count(self.old)} times: {self.old!r}")
+        return source.replace(self.old, self.new)
+
+
+MUTANTS = [
+    # Common rules
+    Mutant(
+        "problems as plain JSON",
+        "problem-members",
+        '"Content-Type": "application/problem+json"',
+        '"Content-Type": "application/json"',
+    ),
+    Mutant("problems without type", "problem-members", '"type": "about:blank", ', ""),
+    Mutant(
+        "passing errors called final",
+        "result-digest-wrong",
+        '"it arrived damaged; send it again", True)',
+        '"it arrived damaged; send it again")',
+    ),
+    Mutant("no version in answers", "version-told", ', "X-Modelen-Protokol": "1"}', "}"),
+    Mutant("any version taken", "version-unknown", 'version == "1", 400', "True, 400"),
+    Mutant(
+        "version demanded",
+        "version-absent",
+        'self.headers.get("X-Modelen-Protokol", "1")',
+        'self.headers.get("X-Modelen-Protokol", "0")',
+    ),
+    Mutant("no Allow", "wrong-method", '"see Allow", headers=allow', '"no"'),
+    Mutant("any JSON taken", "json-wrong", "demand(proper, 400", "demand(True, 400"),
+    Mutant("capitals in a name", "json-wrong", '"[a-z0-9_-]{3,32}', '"[A-Za-z0-9_-]{3,32}'),
+    Mutant("JSON of any size", "json-size", "else 65536", "else 2**30"),
+    # Reading
+    Mutant("a state of its own", "status-fields", 'else "acik"', 'else "open"'),
+    Mutant("leases not counted", "status-units", '"kirada": live', '"kirada": 0'),
+    Mutant("refusals not counted", "status-results", "len(judged) - kabul", "0"),
+    Mutant("another inner steps told", "about-agrees", "self.fields | {\"tur\"", 'self.fields | {"ic_adim": 99, "tur"'),
+    # Leasing
+    Mutant("no seed in a lease", "lease-fields", '"lr": 0.001, "tohum": 0,', '"lr": 0.001,'),
+    Mutant("leases may be cached", "lease-no-store", '"no-store"', '"max-age=60"'),
+    Mutant("a deadline in an hour", "lease-deadline", "time.gmtime(lease.ends)", "time.gmtime(lease.ends + 3600)"),
+    Mutant("no repetition", "lease-repeat", "if lease := self.leases.get(asked):", "if lease := None:"),
+    Mutant("a name is enough", "lease-proof", 'asked = ask["isci"], ask["istek"]', 'asked = ask["isci"], "0" * 32'),
+    Mutant("a unit leased twice", "lease-one-per-unit", "sorted(set(range(self.fields[\"n_parca\"])) - taken - self.results.keys())", "[0]"),
+    Mutant("204 without Retry-After", "lease-nothing-wait", '204, b"", {"Retry-After": "1"}', '204, b"", {}'),
+    Mutant("unknown jobs get training", "lease-jobs", ' or "egit" not in ask.get("isler", ["egit"])', ""),
+    Mutant("encodings not looked at", "lease-encodings", 'demand("ham" in ask', 'demand(True or ask'),
+    Mutant("an ended request leases again", "lease-request-used", "demand(self.live(lease), 409", "demand(True, 409"),
+    # Files
+    Mutant("another digest announced", "file-digest", '"sha256": digest, "boyut"', '"sha256": "0" * 64, "boyut"'),
+    Mutant("no ETag", "file-etag", '"ETag": etag, ', ""),
+    Mutant("a weak ETag", "file-etag", "etag = f'\"", "etag = f'W/\""),
+    Mutant("If-None-Match ignored", "file-if-none-match", 'if etag in request.headers.get("If-None-Match", ""):', "if False:"),
+    Mutant("HEAD without length", "file-head", 'if status in (204, 304) else', 'if self.command == "HEAD" else'),
+    Mutant("a range too long", "file-range", "int(span[2]) + 1)", "int(span[2]) + 2)"),
+    Mutant("no ranges", "file-range", "if not span or", "if True or"),
+    Mutant("If-Range ignored", "file-if-range", ' or request.headers.get("If-Range", etag) != etag', ""),
+    Mutant("outside is the whole", "file-range-outside", 'demand(start < stop, 416, "aralik_disi"', 'demand(True, 416, "aralik_disi"'),
+    Mutant("any file is there", "file-missing", "demand(request.path in self.files, 404", 'request.path = "/adaptor?tur=1"; demand(True, 404'),
+    Mutant("zipped", "file-identity", '"ETag": etag, ', '"ETag": etag, "Content-Encoding": "gzip", '),
+    # Delivering
+    Mutant("any key fits", "result-key", "demand(fits, 403", "demand(True, 403"),
+    Mutant("one key for all", "result-foreign-key", "*map(secrets.token_hex, (12, 32))", '*(secrets.token_hex(12), "k" * 64)'),
+    Mutant("unknown tasks are wrong keys", "result-unknown-task", '404, "gorev_yok"', '403, "anahtar_gecersiz"'),
+    Mutant("no length needed", "result-length", '411, "uzunluk_gerekli"', '400, "gecersiz_istek"'),
+    Mutant("any length", "result-too-large", "MIB + 8 if", "99 * MIB if"),
+    Mutant("no digest needed", "result-digest-required", 'told = request.headers.get("Content-Digest", "")', 'told = request.headers.get("Content-Digest", f"sha-256=:{base64.b64encode(sha256(request.data).digest()).decode()}:")'),
+    Mutant("the digest not compared", "result-digest-wrong", "demand(told == found, 400", "demand(True, 400"),
+    Mutant("a short body judged", "result-short", 'demand(len(self.data) == int(length), 400, "govde_kisa"', 'demand(True, 400, "govde_kisa"'),
+    # Refusing
+    Mutant("garbage is another code", "refuse-garbage", '400, "bozuk_dosya"', '422, "bozuk_dosya"'),
+    Mutant("the end not compared", "refuse-truncated", "if end != len(data):", "if False:"),
+    Mutant("gaps taken", "refuse-offsets", "(begin, stop - begin) != (end, math.prod", "(end, stop - begin) != (end, math.prod"),
+    Mutant("missing tensors called extra", "refuse-missing", '"eksik_tensor"', '"fazla_tensor"'),
+    Mutant("extra tensors taken", "refuse-extra", "demand(not theirs - ours, 422", "tensors = {name: tensors[name] for name in ours}; demand(True, 422"),
+    Mutant("shapes not compared", "refuse-shape", "demand(shape == self.tensors[name][1], 422", "demand(True, 422"),
+    Mutant("dtypes not compared", "refuse-dtype", 'demand(dtype == "F32", 422', "demand(True, 422"),
+    Mutant("NaN taken", "refuse-nan", "demand(math.isfinite(norm), 422", "norm = 0 if math.isnan(norm) else norm; demand(True, 422"),
+    Mutant("infinity taken", "refuse-infinite", "demand(math.isfinite(norm), 422", "norm = 0 if math.isinf(norm) else norm; demand(True, 422"),
+    Mutant("a huge number taken", "refuse-huge", "demand(norm <= most, 422", "demand(True, 422"),
+    Mutant("a norm half as large again", "refuse-norm", "most = 4 * self.fields", "most = 6 * self.fields"),
+    Mutant("a refusal keeps the lease", "refused-requeues", "            lease.open = False\n", ""),
+    Mutant("refusals forgotten", "refused-fate", "                lease.verdicts[told] = refused.args\n", "                return refused.args\n"),
+    Mutant("results on an ended task", "refused-is-over", "demand(lease.open and lease.parca", "demand(lease.parca"),
+    # Expiring
+    Mutant("an expired request leases on", "expired-request", " and lease.ends > time.time()", ""),
+    Mutant("late results refused", "expired-still-taken", "demand(lease.open and lease.parca", "demand(self.live(lease) and lease.parca"),
+    Mutant("the second result wins", "expired-first-wins", "demand(lease.open and lease.parca not in self.results, 409", "demand(lease.open, 409"),
+    # Accepting
+    Mutant("a verdict about another round", "accepted", '"tur": lease.tur, "sha256": digest}', '"tur": lease.tur + 1, "sha256": digest}'),
+    Mutant("the same bytes judged anew", "accepted-again", "if told not in lease.verdicts:", "if True:"),
+    Mutant("the same bytes counted twice", "accepted-once", "judged.count(200)", "2 * judged.count(200)"),
+    Mutant("other bytes replace", "accepted-other-bytes", "demand(lease.open and lease.parca not in self.results, 409", "demand(True, 409"),
+    Mutant("tensors by place", "accepted-any-order", "b\"\".join(tensors[name][2] for name in self.tensors)", "b\"\".join(tensor[2] for tensor in tensors.values())"),
+    Mutant("fate unknown", "accepted-fate", '"durum": "bekliyor"', '"durum": "olur"'),
+    # Rounds
+    Mutant("a digest of the round before", "round-digest", '"sha256": self.file_ref(path)["sha256"]', '"sha256": self.file_ref(f"/adaptor?tur={self.tur}")["sha256"]'),
+    Mutant("the first snapshot again", "round-published", "header[: -4 * len(self.weights)] + self.weights.tobytes()", "header"),
+    Mutant("older rounds not told", "round-older", 'if row["tur"] < before]', "if row]"),
+    Mutant("verdicts end with the round", "round-verdict-stays", "        self.tur, self.began, self.results = self.tur + 1, time.time(), {}\n", "        self.tur, self.began, self.results = self.tur + 1, time.time(), {}\n        for lease in self.leases.values():\n            lease.verdicts = {}\n"),
+    Mutant("results wait for ever", "round-fate", 'if lease.tur == self.tur else "birlesti"', 'if True else "birlesti"'),
+    Mutant("results of a closed round", "round-closed", "demand(lease.tur == self.tur, 409", "demand(True, 409"),
+    Mutant("results summed", "merge-first", "sum(each) / len(results)", "sum(each) / 1"),
+    Mutant("no momentum", "merge-momentum", "0.5 * x + y for x, y in zip(self.momentum", "0.0 * x + y for x, y in zip(self.momentum"),
+    Mutant("plain momentum", "merge-first", "x + 0.5 * y for x, y in zip(g", "y for x, y in zip(g"),
+    Mutant("the run goes on", "run-over", '410, "bitti"', '409, "istek_kullanildi"'),
+    Mutant("the last snapshot goes", "run-last-snapshot", "        self.tur, self.began, self.results = self.tur + 1, time.time(), {}\n", "        self.tur, self.began, self.results = self.tur + 1, time.time(), {}\n        if self.tur > self.fields[\"tur_sayisi\"]:\n            del self.files[path]\n"),
+]  # fmt: skip

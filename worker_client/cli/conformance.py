@@ -1,0 +1,108 @@
+"""``conformance``: does a coordinator, or a worker, keep to the protocol?"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worker_client.cli.exits import Exit
+from worker_client.cli.parsing import new_parser
+from worker_client.contract.addresses import AddressRefused, check_base_url
+
+if TYPE_CHECKING:
+    from worker_client.conformance.check import Check, Outcome
+
+ABOUT = """\
+Test a coordinator, or a worker, against protocol v1: a black box, in any language.
+
+A coordinator is tested through a run that exists for the test alone, since the test delivers
+results of its own making and brings the run to its end. Make one that is open, that nobody else
+works on, with 2 rounds, 2 shards and short leases:
+
+  sure        5 to 10 s     so that a lease can be seen to expire
+  tur_sayisi  2             so that a second round shows what momentum does
+  n_parca     2             3 show the limit of tasks per worker as well
+  a round's deadline far away, one result per unit to close it
+
+With this project's server that is
+  manage.py create_run suite --format FORMAT --data SHARDS --rounds 2 --lease-seconds 5
+A test takes about a minute. Files are fetched whole: choose a small format.
+
+Every line of the table is one clause of docs/protocol-v1.md in the protocol's own words:
+  passed           it holds, as far as one test can show
+  failed           it does not hold; the line says what was seen
+  absent           an optional part that this coordinator leaves out
+  not observable   this run cannot show it; the line says why
+"""
+EXAMPLES = """\
+examples:
+  python -m worker_client conformance http://127.0.0.1:8000/c/suite
+  python -m worker_client conformance http://127.0.0.1:8000/c/suite --only 'file-*' --only accepted
+  python -m worker_client conformance https://example.org/c/suite --json --junit report.xml
+
+exit status: 0 if nothing failed, 1 if something did, 2 for a wrong command line"""
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = new_parser(commands, "conformance", "test a coordinator against the protocol", "")
+    parser.description, parser.epilog = ABOUT, EXAMPLES
+    parser.add_argument("url", metavar="URL", nargs="?", help="the base URL of a test run")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only the checks of this id, or pattern of ids; may be repeated",
+    )
+    parser.add_argument("--list", action="store_true", help="list the checks and their clauses")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report as well")
+    parser.add_argument("--allow-http", action="store_true", help="plain http beyond this computer")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> Exit:
+    from worker_client.conformance.checks import coordinator
+
+    try:
+        checks = coordinator.select(args.only)
+        if args.list:
+            return _list(checks)
+        if not args.url:
+            raise LookupError("say which coordinator: conformance URL")
+        url = check_base_url(args.url, allow_http=args.allow_http)
+    except (LookupError, AddressRefused) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return Exit.USAGE
+    return _report(args, url, _test_coordinator(url, checks))
+
+
+def _list(checks: "Sequence[Check]") -> Exit:
+    for check in checks:
+        print(f"{check.id:<24} {check.clause}")
+    return Exit.OK
+
+
+def _test_coordinator(url: str, checks: "Sequence[Check]") -> "list[Outcome]":
+    from worker_client.conformance.bench import Bench
+    from worker_client.conformance.progress import Progress
+    from worker_client.conformance.runner import run_checks
+
+    with Progress(len(checks)) as progress:
+        return run_checks(checks, Bench(url), progress.begins, progress.ended)
+
+
+def _report(args: argparse.Namespace, subject: str, outcomes: "list[Outcome]") -> Exit:
+    from rich.console import Console
+
+    from worker_client.conformance import report
+
+    if args.junit:
+        args.junit.write_bytes(report.to_junit(subject, outcomes))
+    if args.json:
+        print(json.dumps(report.to_json(subject, outcomes), ensure_ascii=False))
+    else:
+        report.print_table(outcomes, Console())
+    return Exit.FAILED if report.failed(outcomes) else Exit.OK

@@ -1,0 +1,158 @@
+"""``/adaptor`` and ``/veri``: digests, conditions, ranges."""
+
+from itertools import pairwise
+
+from worker_client.conformance import weights
+from worker_client.conformance.bench import Bench
+from worker_client.conformance.check import Absent, NotObservable, demand
+from worker_client.conformance.checks import coordinator as check
+from worker_client.conformance.http import expect, expect_status
+from worker_client.contract import wire
+from worker_client.contract.errors import Refusal
+from worker_client.contract.formats import UnknownFormat, load_format
+
+
+def each(bench: Bench) -> list[wire.FileRef]:
+    """The lease's files: the snapshot, and the shard where one is served."""
+    task = bench.lease().task
+    return [task.snapshot, *([task.data] if task.data else [])]
+
+
+@check("file-digest", "(path, digest in lower-case hex, bytes, preferred Range size)")
+def file_digest(bench: Bench) -> None:
+    for ref in each(bench):
+        data = expect_status(bench.http.fetch(ref.path), 200).body
+        demand(len(data) == ref.size, f"{ref.path}: {len(data)} bytes, announced {ref.size}")
+        demand(weights.sha256(data) == ref.sha256, f"{ref.path} has another sha256 than announced")
+
+
+@check("file-snapshot", "id of the tensor manifest that snapshot and result must have")
+def file_snapshot(bench: Bench) -> str:
+    lease = bench.lease()
+    start = bench.start(lease)
+    try:
+        fmt = load_format(lease.task.format)
+    except UnknownFormat:
+        raise NotObservable(f"this program does not know format {lease.task.format}") from None
+    found = {name: shape for name, _, shape in start.specs}
+    demand(
+        found == {s.name: s.shape for s in fmt.tensors},
+        f"the snapshot's tensors are not {fmt.id}'s",
+    )
+    return f"{len(found)} tensors, {start.values.size} numbers"
+
+
+@check(
+    "file-data",
+    "Data: `input_ids` int32 `[n, seq]`, for `sft` also `labels` int32 `[n, seq]` (-100: no "
+    "loss), right-padded; metadata `belirtec_sha256`.",
+)
+def file_data(bench: Bench) -> str:
+    task = bench.lease().task
+    if task.data is None:
+        raise Absent("no served data")
+    header = weights.read_file(bench.file(task.data), task.data.path)
+    wanted = {"input_ids", "labels"} if task.mode == wire.Mode.SFT else {"input_ids"}
+    demand(header.tensors.keys() == wanted, f"the shard has {sorted(header.tensors)}")
+    for name, entry in header.tensors.items():
+        fits = entry.dtype == "I32" and len(entry.shape) == 2 and entry.shape[1] == task.seq_len
+        demand(fits and entry.shape[0] >= 1, f"{name} is {entry.dtype} {list(entry.shape)}")
+    digest = header.metadata.get("belirtec_sha256", "")
+    demand(len(digest) == 64, f"belirtec_sha256 in the metadata is {digest!r}")
+    return f"{header.tensors['input_ids'].shape[0]} rows"
+
+
+@check(
+    "file-identity",
+    "Files are sent unencoded (`Accept-Encoding: identity`; an encoded answer is refused).",
+)
+def file_identity(bench: Bench) -> None:
+    for ref in each(bench):
+        reply = bench.http.fetch(ref.path, {"Accept-Encoding": "gzip, br, zstd"})
+        coding = reply.headers.get("Content-Encoding", "identity")
+        demand(coding == "identity", f"{ref.path} came as {coding}")
+
+
+@check("file-etag", "Every file has a strong `ETag`, its sha256 in quotes")
+def file_etag(bench: Bench) -> None:
+    for ref in each(bench):
+        said = bench.http.fetch(ref.path).headers.get("ETag")
+        demand(said == f'"{ref.sha256}"', f"{ref.path} has ETag {said}")
+
+
+@check("file-if-none-match", "answers `If-None-Match` (304)")
+def file_if_none_match(bench: Bench) -> None:
+    for ref in each(bench):
+        same = bench.http.fetch(ref.path, {"If-None-Match": f'"{ref.sha256}"'})
+        expect_status(same, 304)
+        demand(not same.body, f"{same} has a body")
+        expect_status(bench.http.fetch(ref.path, {"If-None-Match": f'"{"0" * 64}"'}), 200)
+
+
+@check("file-head", "`HEAD`, and single `Range` requests")
+def file_head(bench: Bench) -> None:
+    for ref in each(bench):
+        reply = expect_status(bench.http.send("HEAD", ref.path), 200)
+        said = (reply.headers.get("Content-Length"), reply.headers.get("ETag"))
+        demand(said == (str(ref.size), f'"{ref.sha256}"'), f"{reply} has length, ETag {said}")
+
+
+@check("file-range", "single `Range` requests (206")
+def file_range(bench: Bench) -> None:
+    for ref in each(bench):
+        size, whole = ref.size, bench.file(ref)
+        cuts = sorted({0, 1, size // 3, size // 2, size})
+        spans = {f"bytes={a}-{b - 1}": (a, b) for a, b in pairwise(cuts)}
+        spans |= {f"bytes={size // 2}-": (size // 2, size), "bytes=-7": (size - 7, size)}
+        spans |= {f"bytes={size - 3}-{size + 1000}": (size - 3, size)}
+        for asked, (start, stop) in spans.items():
+            reply = bench.http.fetch(ref.path, {"Range": asked})
+            demand(reply.status == 206, f"{reply} for Range: {asked}, not 206")
+            said = reply.headers.get("Content-Range")
+            demand(said == f"bytes {start}-{stop - 1}/{size}", f"Range: {asked} brought {said}")
+            demand(reply.body == whole[start:stop], f"Range: {asked} brought other bytes")
+
+
+@check("file-if-range", "(206, `If-Range` honoured")
+def file_if_range(bench: Bench) -> None:
+    for ref in each(bench):
+        for etag, status in ((ref.sha256, 206), ("0" * 64, 200)):
+            headers = {"Range": "bytes=0-7", "If-Range": f'"{etag}"'}
+            reply = bench.http.fetch(ref.path, headers)
+            demand(reply.status == status, f"{reply} for If-Range {etag[:8]}..., not {status}")
+            demand(len(reply.body) == (8 if status == 206 else ref.size), f"{reply}: wrong length")
+
+
+@check("file-range-outside", "416 `aralik_disi` outside")
+def file_range_outside(bench: Bench) -> None:
+    for ref in each(bench):
+        reply = bench.http.send(
+            "GET", ref.path, headers={"Range": f"bytes={ref.size}-"}, limit=ref.size
+        )
+        expect(reply, Refusal.RANGE_OUTSIDE)
+
+
+@check("file-missing", "what does not exist is 404 `yok`")
+def file_missing(bench: Bench) -> None:
+    lease = bench.lease()
+    paths = [f"/adaptor?tur={lease.task.rounds + 1000}"]
+    if lease.task.data:
+        paths.append(f"/veri?parca={lease.task.shards + 1000}")
+    for path in paths:
+        expect(bench.http.send("GET", path), Refusal.NOT_FOUND)
+
+
+@check("file-snapshot-number", "Snapshot N is what round N starts from (1: the initial one)")
+def file_snapshot_number(bench: Bench) -> None:
+    task = bench.lease().task
+    reply = expect_status(bench.http.fetch(f"/adaptor?tur={task.round}"), 200)
+    same = weights.sha256(reply.body) == task.snapshot.sha256
+    demand(same, f"/adaptor?tur={task.round} is another file than the lease's adaptor")
+
+
+@check("file-retention", "Snapshots older than the retention: 410 `silindi`.")
+def file_retention(bench: Bench) -> None:
+    reply = bench.http.fetch("/adaptor?tur=1")
+    if reply.status == 200:
+        raise NotObservable("snapshot 1 is still kept; a long run shows it")
+    expect(reply, Refusal.DELETED)
