@@ -129,7 +129,11 @@ class Coordinator(models.Model):
 
     # The proof of its address
     proof = models.CharField(
-        _("address"), max_length=12, choices=Proof, default=Proof.UNVERIFIED, editable=False
+        _("proof of the address"),
+        max_length=12,
+        choices=Proof,
+        default=Proof.UNVERIFIED,
+        editable=False,
     )
     proof_token = models.CharField(max_length=64, unique=True, editable=False)
     verified_at = models.DateTimeField(_("verified"), null=True, editable=False)

@@ -4,6 +4,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,7 +89,10 @@ class Story:
         with self.screen.step("Database, administrator, coordinator and run"):
             stage.make_database()
             password = stage.make_admin(kept)
-            stage.list_coordinator(self.url, self.plan.slug)
+            with (self.places.logs / "mail.log").open("w", encoding="utf-8") as mail:
+                # What the portal mails goes to standard output, which is the story's.
+                with redirect_stdout(mail):
+                    stage.list_coordinator(self.url, self.plan.slug)
             try:
                 stage.make_run(self.plan, texts, self.places)
             except CommandError as error:

@@ -3,9 +3,15 @@
 import hashlib
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.cache import (
+    get_conditional_response,
+    patch_cache_control,
+    patch_vary_headers,
+)
+from django.utils.translation import get_language, override
 from django.views.decorators.http import require_safe
 
 from portal.directory import badge as badges
@@ -68,20 +74,28 @@ def coordinator_part(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def status_json(request: HttpRequest, slug: str) -> HttpResponse:
-    return _tagged(request, JsonResponse(public_status(_listed(slug))))
+    return _tagged(request, public_status(_listed(slug)))
 
 
 @require_safe
 def badge_svg(request: HttpRequest, slug: str) -> HttpResponse:
-    image = badges.as_svg(badges.badge(_listed(slug)))
+    image = badges.as_svg(_badge(request, slug))
     response = HttpResponse(image, content_type="image/svg+xml")
     patch_cache_control(response, public=True, max_age=badges.CACHE_S)
+    patch_vary_headers(response, ["Accept-Language", "Cookie"])
     return response
 
 
 @require_safe
 def shields_json(request: HttpRequest, slug: str) -> HttpResponse:
-    return _tagged(request, JsonResponse(badges.as_shields(badges.badge(_listed(slug)))))
+    return _tagged(request, badges.as_shields(_badge(request, slug)))
+
+
+def _badge(request: HttpRequest, slug: str) -> badges.Badge:
+    """In the language that whoever shows it asks for with ``?lang=``, else in the reader's."""
+    wanted = request.GET.get("lang", "")
+    with override(wanted if wanted in dict(settings.LANGUAGES) else get_language()):
+        return badges.badge(_listed(slug))
 
 
 def _listed(slug: str) -> Coordinator:
@@ -118,17 +132,17 @@ def _fresh_part(request: HttpRequest, template: str, context: dict[str, Any]) ->
     return response
 
 
-def _tagged(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def _tagged(request: HttpRequest, answer: dict[str, Any]) -> HttpResponse:
     """A public answer that other sites' pages may read."""
-    response = _conditional(request, response)
+    response = _conditional(request, JsonResponse(answer))
     response["Access-Control-Allow-Origin"] = "*"
     return response
 
 
 def _conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    etag = f'W/"{hashlib.sha256(response.content).hexdigest()[:24]}"'
-    if request.headers.get("If-None-Match") == etag:
-        response = HttpResponse(status=304)
-    response["ETag"] = etag
+    """Tag it, and leave the body out for whoever has it."""
+    response["ETag"] = f'W/"{hashlib.sha256(response.content).hexdigest()[:24]}"'
     patch_cache_control(response, no_cache=True)
-    return response
+    known = get_conditional_response(request, etag=response["ETag"], response=response)
+    assert isinstance(known, HttpResponse)
+    return known

@@ -69,11 +69,23 @@ def test_it_says_which_text_it_used_and_where_it_serves(told: tuple[Path, str]) 
     assert "Rounds outside training" in told[1]
 
 
-def test_the_listing_is_approved_and_the_password_is_the_owners(told: tuple[Path, str]) -> None:
+def test_it_ends_in_the_directory_verified_and_online_by_the_verbs(
+    told: tuple[Path, str],
+) -> None:
+    listing = "SELECT slug, state, proof, presence, run_status FROM portal_coordinator"
+    verbs = "SELECT verb FROM accounts_auditevent WHERE target = 'coordinator:demo' ORDER BY id"
     with sqlite3.connect(told[0] / "db.sqlite3") as database:
-        rows = database.execute("SELECT slug, state FROM portal_coordinator").fetchall()
+        rows = database.execute(listing).fetchall()
+        done = [verb for (verb,) in database.execute(verbs)]
 
-    assert rows == [("demo", "approved")]
+    assert rows == [("demo", "approved", "verified", "online", "bitti")]
+    assert done == ["begin", "submit", "approve", "verify"]
+    assert "listed, verified and online: http://127.0.0.1:" in told[1]
+
+
+def test_mail_is_kept_apart_and_the_password_is_the_owners(told: tuple[Path, str]) -> None:
+    assert "is approved" in (told[0] / "logs" / "mail.log").read_text("utf-8")
+    assert "Subject:" not in told[1]
     assert (told[0] / "admin.txt").stat().st_mode & 0o777 == 0o600
 
 
