@@ -5,12 +5,10 @@ lies, which has to happen before Django reads its settings.
 """
 
 import argparse
-import signal
 import sys
 import time
-from types import FrameType
 
-from modelen_site.demo import places
+from modelen_site.demo import interrupt, places
 from modelen_site.demo.plan import PLANS, DemoFailed, Plan
 
 STARTED = time.monotonic()
@@ -19,9 +17,7 @@ INTERRUPTED = 130
 
 def main() -> int:
     options = build_parser().parse_args()
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _interrupt)
+    interrupt.listen()
     try:
         return run(PLANS[options.format], options.port)
     except DemoFailed as error:
@@ -60,10 +56,6 @@ def build_parser() -> argparse.ArgumentParser:
         help="which model; the tiny one goes through the same story in seconds",
     )
     return parser
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

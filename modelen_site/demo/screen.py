@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from modelen_site.demo import interrupt
 from worker_client.models.progress import Progress as Listener
 
 
@@ -45,6 +46,7 @@ class Screen:
     @contextmanager
     def step(self, title: str) -> Iterator[Listener]:
         """Show a step's progress; say at its end how long it took."""
+        interrupt.check()
         started, bar = time.monotonic(), self.bar(title)
 
         def listen(stage: str, done: int, total: int | None, unit: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.progress import TaskID
 
+from modelen_site.demo import interrupt
 from modelen_site.demo.children import Child, Children, Lines
 from modelen_site.demo.places import Places
 from modelen_site.demo.plan import DemoFailed, Plan
@@ -40,6 +41,7 @@ def train_run(
     told = Told(screen)
     running = True
     while running:
+        interrupt.check()
         server.demand_running()
         # A list, since each of them is to be looked at: one may have failed.
         ended = [child.ended for child in volunteers]

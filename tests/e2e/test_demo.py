@@ -52,7 +52,7 @@ def test_the_summary_has_the_fields_of_a_whole_run(told: tuple[Path, str]) -> No
     assert 0 < summary["train_s"] < summary["rounds_wall_s"] < summary["wall_s"]
     assert summary["bytes_up"] > 0 and summary["bytes_down"] > 0
     assert summary["text"] == "installed tr catalogues"
-    assert "float32" in summary["device"]
+    assert summary["device"].startswith("cpu, 1 thread, ")
 
 
 def test_the_model_has_learnt_and_english_was_scored(told: tuple[Path, str]) -> None:
@@ -96,8 +96,10 @@ def test_stopping_it_stops_what_it_started(tmp_path: Path) -> None:
         if "serving on" in line:
             break
     demo.send_signal(signal.SIGINT)
-    _, err = demo.communicate(timeout=60)
+    _, err = demo.communicate(timeout=LIMIT_S)
 
-    assert demo.returncode == 130
+    # The latter when the signal came while Python was executing generated code, a dataclass's say:
+    # it then ends itself by the signal, though the exception was caught.
+    assert demo.returncode in (130, -signal.SIGINT)
     assert "Stopped." in err and "Traceback" not in err
     assert (tmp_path / "demo/logs/server.log").read_text().strip().endswith("Stopped.")
