@@ -74,6 +74,11 @@ class Run(models.Model):
     lr = models.FloatField(default=2e-4, validators=_between(1e-12, 1))
     seed = models.PositiveBigIntegerField(default=0, validators=_between(0, 2**53 - 1))
     shards = models.PositiveIntegerField(validators=_between(1, 10**6))
+    tokenizer_sha256 = models.CharField(
+        max_length=SHA256_LENGTH,
+        blank=True,
+        help_text=_("Of a model from scratch; adapters use their base model's."),
+    )
     serves_data = models.BooleanField(default=False)
     open_to_all = models.BooleanField(
         default=True,
@@ -173,6 +178,11 @@ class Run(models.Model):
     @property
     def manifest(self) -> Format:
         return load_format(self.format)
+
+    @property
+    def tokenizer(self) -> str | None:
+        """Digest of the tokenizer that the run's data is made with, if it is known."""
+        return self.manifest.tokenizer_sha256 or self.tokenizer_sha256 or None
 
     @property
     def norm_limit(self) -> float:

@@ -22,7 +22,7 @@ class RunCard:
 
     @property
     def base_model(self) -> str:
-        return self.run.manifest.base_model.id
+        return self.run.manifest.model_name
 
 
 def annotated_runs() -> QuerySet[Run]:

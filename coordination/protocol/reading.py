@@ -49,15 +49,14 @@ def unknown(request: HttpRequest, run: Run, rest: str) -> HttpResponseBase:
 
 
 def about(run: Run) -> About:
-    base = run.manifest.base_model
     current = run.current_round
     return About(
         protocol=PROTOCOL_VERSION,
         name=run.name,
         description=run.description,
-        base_model=base.ref,
+        base_model=run.manifest.base_ref,
         format=run.format,
-        tokenizer_sha256=base.tokenizer_sha256,
+        tokenizer_sha256=run.tokenizer,
         recipe=run.recipe,
         mode=Mode(run.mode),
         round=current.number if current else 1,

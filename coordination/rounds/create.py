@@ -8,7 +8,7 @@ from django.db import transaction
 
 from coordination.aggregation.rules import RULES, SharesRule
 from coordination.clock import now
-from coordination.models import DataShard, Run, Snapshot
+from coordination.models import SHA256_LENGTH, DataShard, Run, Snapshot
 from coordination.rounds.open import open_round
 from coordination.storage import blobs
 from coordination.store.local import Blob
@@ -117,7 +117,7 @@ def store_snapshot(fmt: Format, path: Path) -> tuple[Blob, int]:
 
 def store_shard(run: Run, path: Path) -> StoredShard:
     """Put a data shard in the store after checking that the run's workers will take it."""
-    header, base = _header(path), run.manifest.base_model
+    header = _header(path)
     names = {"input_ids", "labels"} if run.mode == Run.Mode.SFT else {"input_ids"}
     shapes = {entry.shape for entry in header.tensors.values()}
     dtypes = {entry.dtype for entry in header.tensors.values()}
@@ -126,8 +126,12 @@ def store_shard(run: Run, path: Path) -> StoredShard:
     rows, seq_len = (*shapes.pop(), 0, 0)[:2]
     if seq_len != run.seq_len or rows < 1:
         raise ValidationError(f"{path.name}: rows of {seq_len} tokens; the run has {run.seq_len}")
-    if header.metadata.get("belirtec_sha256") != base.tokenizer_sha256:
-        raise ValidationError(f"{path.name} was not made with the tokenizer of {base.id}")
+    if not run.tokenizer:  # the first shard of a model from scratch says which it is
+        run.tokenizer_sha256 = header.metadata.get("belirtec_sha256", "")[:SHA256_LENGTH]
+    if header.metadata.get("belirtec_sha256") != run.tokenizer:
+        raise ValidationError(
+            f"{path.name} was not made with the tokenizer of {run.manifest.model_name}"
+        )
     return StoredShard(_store(path), rows)
 
 

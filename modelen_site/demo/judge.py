@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from modelen_site.demo.texts import Texts
-from worker_client.contract.formats import load_format
+from worker_client.contract.formats import load_adapter_format
 from worker_client.models.progress import Progress
 from worker_client.models.store import ModelStore
 
@@ -15,7 +15,9 @@ class Judge:
         # Here, since torch takes seconds to import and other steps come first.
         from worker_client.evaluation.evaluate import Evaluator
 
-        self._evaluator = Evaluator(load_format(format_id), ModelStore(models), device="cpu")
+        self._evaluator = Evaluator(
+            load_adapter_format(format_id), ModelStore(models), device="cpu"
+        )
         self._texts = {"tr": texts.turkish, "en": texts.english}
 
     def score(self, adapter: Path | None, progress: Progress) -> dict[str, float]:

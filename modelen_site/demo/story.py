@@ -19,7 +19,7 @@ from modelen_site.demo.screen import Screen
 from modelen_site.demo.summary import Change, Summary, recorded
 from modelen_site.demo.texts import Texts, prepare_texts
 from modelen_site.demo.volunteers import train_run
-from worker_client.contract.formats import load_format
+from worker_client.contract.formats import load_adapter_format
 from worker_client.models.errors import ModelError
 from worker_client.models.fetch import fetch
 from worker_client.models.store import ModelStore
@@ -68,7 +68,7 @@ class Story:
                 self._go_on_serving(server)
 
     def _get_model(self) -> None:
-        fmt, store = load_format(self.plan.format), ModelStore(self.places.models)
+        fmt, store = load_adapter_format(self.plan.format), ModelStore(self.places.models)
         with self.screen.step(f"Base model {fmt.base_model.id}") as progress:
             try:
                 fetch(fmt, store, progress=progress)

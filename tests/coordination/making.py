@@ -32,8 +32,8 @@ def write_weights(
 
 def write_shard(path: Path, fmt: Format, rows: int, seq_len: int, seed: int = 0) -> Path:
     """A cpt data shard with random token ids."""
-    ids = np.random.default_rng(seed).integers(0, fmt.base_model.vocab_size, (rows, seq_len), "<i4")
-    metadata = {"belirtec_sha256": fmt.base_model.tokenizer_sha256}
+    ids = np.random.default_rng(seed).integers(0, fmt.vocab_size, (rows, seq_len), "<i4")
+    metadata = {"belirtec_sha256": fmt.tokenizer_sha256 or "ab" * 32}
     path.write_bytes(build_header([("input_ids", "I32", ids.shape)], metadata) + ids.tobytes())
     return path
 

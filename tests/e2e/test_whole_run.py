@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.site import Site, WorkerProcess
-from worker_client.contract.formats import load_format
+from worker_client.contract.formats import load_adapter_format
 
 ROUNDS = 3
 SLUG = "whole"
@@ -69,7 +69,7 @@ def test_the_last_snapshot_is_an_adapter_that_peft_loads(
 
     adapter = tmp_path / "adapter"
     finished.site.manage("export_adapter", SLUG, "--out", str(adapter))
-    fmt = load_format("tiny-qwen3-lora-r4")
+    fmt = load_adapter_format("tiny-qwen3-lora-r4")
     base = load_base(fmt, ModelStore(models), torch.float32)
     model = PeftModel.from_pretrained(base, str(adapter))
     trained = load_file(adapter / "adapter_model.safetensors")

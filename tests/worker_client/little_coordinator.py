@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
-from worker_client.contract.formats import load_format
+from worker_client.contract.formats import load_adapter_format
 from worker_client.contract.tensors import build_header
 
 BASE = "/c/little"
@@ -34,7 +34,7 @@ Hostile = Callable[["Handler"], None]
 
 def make_snapshot(format_id: str = "tiny-qwen3-lora-r4") -> bytes:
     """A valid snapshot: A random, B zero."""
-    fmt, draw = load_format(format_id), np.random.default_rng(0)
+    fmt, draw = load_adapter_format(format_id), np.random.default_rng(0)
     arrays = [
         draw.normal(0, 0.1, s.shape) if ".lora_A." in s.name else np.zeros(s.shape)
         for s in fmt.tensors
@@ -45,7 +45,7 @@ def make_snapshot(format_id: str = "tiny-qwen3-lora-r4") -> bytes:
 
 def make_shard(rows: int = 40, seq: int = 16, highest: int = 255) -> bytes:
     """A valid cpt shard of random tokens for the tiny model."""
-    base = load_format("tiny-qwen3-lora-r4").base_model
+    base = load_adapter_format("tiny-qwen3-lora-r4").base_model
     ids = np.random.default_rng(1).integers(0, highest + 1, (rows, seq)).astype("<i4")
     header = build_header(
         [("input_ids", "I32", (rows, seq))], {"belirtec_sha256": base.tokenizer_sha256}
@@ -119,7 +119,7 @@ class LittleCoordinator:
         return self.snapshot if path == "/adaptor" else self.shard
 
     def about(self) -> dict[str, Any]:
-        fmt = load_format("tiny-qwen3-lora-r4")
+        fmt = load_adapter_format("tiny-qwen3-lora-r4")
         return {
             "protokol": 1, "ad": "little", "bicim": fmt.id, "taban_model": fmt.base_model.ref,
             "belirtec_sha256": fmt.base_model.tokenizer_sha256, "mod": "cpt", "tur": self.round,
@@ -128,7 +128,7 @@ class LittleCoordinator:
         } | self.about_changes  # fmt: skip
 
     def task(self, lease: Lease) -> dict[str, Any]:
-        fmt = load_format("tiny-qwen3-lora-r4")
+        fmt = load_adapter_format("tiny-qwen3-lora-r4")
         son = datetime.now(UTC) + timedelta(seconds=self.lease_seconds)
         return {
             "gorev": lease.lease_id, "anahtar": "k" * 32, "is": "egit", "tur": lease.round,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from worker_client.contract.formats import Format, load_format
+from worker_client.contract.formats import Format, load_adapter_format
 from worker_client.contract.tensors import build_header
 from worker_client.training.initial import write_initial
 from worker_client.training.messages import Train
 
-TINY = load_format("tiny-qwen3-lora-r4")
+TINY = load_adapter_format("tiny-qwen3-lora-r4")
 
 
 def write_shard(
@@ -23,7 +23,7 @@ def write_shard(
 ) -> Path:
     """A shard file with whatever is to be right or wrong about it."""
     tensors = {"input_ids": input_ids} | ({} if labels is None else {"labels": labels})
-    metadata = {"belirtec_sha256": tokenizer or fmt.base_model.tokenizer_sha256}
+    metadata = {"belirtec_sha256": tokenizer or fmt.tokenizer_sha256 or "ab" * 32}
     header = build_header([(n, dtype, t.shape) for n, t in tensors.items()], metadata)
     path.write_bytes(header + b"".join(np.ascontiguousarray(t).tobytes() for t in tensors.values()))
     return path

@@ -13,7 +13,7 @@ from worker_client.client.coordinator import about
 from worker_client.client.faults import Fault
 from worker_client.client.link import Link
 from worker_client.contract.addresses import AddressRefused, check_base_url
-from worker_client.contract.formats import known_formats, load_format
+from worker_client.contract.formats import AdapterFormat, known_formats, load_format
 from worker_client.display.events import size
 from worker_client.loop.limits import TaskRefused, check_about
 
@@ -90,8 +90,11 @@ def check_models(models_dir: str | None, wanted: str | None) -> Check:
     except ImportError as error:
         return Check("models", False, str(error), "pip install -r worker_client/requirements.txt")
     store = ModelStore(models_dir)
-    formats = [wanted] if wanted else known_formats()
-    here = [f for f in formats if store.has(load_format(f).base_model)]
+    formats = [load_format(name) for name in ([wanted] if wanted else known_formats())]
+    if wanted and not isinstance(formats[0], AdapterFormat):
+        return Check("models", True, f"{wanted} needs no base model")
+    adapters = [fmt for fmt in formats if isinstance(fmt, AdapterFormat)]
+    here = [fmt.id for fmt in adapters if store.has(fmt.base_model)]
     if here:
         return Check("models", True, f"{', '.join(here)} in {store.root}")
     get = f"python -m worker_client models fetch {wanted or 'qwen3-0.6b-lora-r16'}"

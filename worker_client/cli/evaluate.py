@@ -1,4 +1,4 @@
-"""``evaluate``: held-out loss and bits per byte of a base model, with or without an adapter."""
+"""``evaluate``: held-out loss and bits per byte of a base model, adapter or whole model."""
 
 import argparse
 import json
@@ -10,6 +10,7 @@ from worker_client.cli.exits import Exit
 from worker_client.cli.parsing import (
     add_format,
     add_models_dir,
+    add_tokenizer,
     new_parser,
     positive_int,
     seq_argument,
@@ -29,7 +30,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "evaluate qwen3-0.6b-lora-r16 --adapter snapshot.safetensors --text held-out.txt",
     )
     add_format(parser)
-    parser.add_argument("--adapter", type=Path, metavar="FILE", help="a snapshot (default: none)")
+    parser.add_argument(
+        "--snapshot", "--adapter", type=Path, metavar="FILE", help="default: the base model alone"
+    )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--text", type=Path, nargs="+", metavar="FILE", help="UTF-8 text files")
     source.add_argument("--shard", type=Path, nargs="+", metavar="FILE", help="shards")
@@ -40,6 +43,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=positive_int, metavar="N", help="CPU threads")
     parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_tokenizer(parser)
     add_models_dir(parser)
     parser.set_defaults(execute=execute)
 
@@ -70,8 +74,10 @@ def _score(args: argparse.Namespace, progress: "Progress") -> "Score":
     from worker_client.models.store import ModelStore
 
     store = ModelStore(args.models_dir)
-    evaluator = Evaluator(args.format, store, device=args.device, threads=args.threads)
-    evaluator.use(args.adapter)
+    evaluator = Evaluator(
+        args.format, store, device=args.device, threads=args.threads, tokenizer=args.tokenizer
+    )
+    evaluator.use(args.snapshot)
     if args.text:
         texts = [path.read_text("utf-8") for path in args.text]
         return evaluator.score_texts(texts, progress=progress)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from worker_client.cli.exits import Exit
-from worker_client.cli.parsing import add_format, add_models_dir, new_parser
+from worker_client.cli.parsing import add_base_format, add_models_dir, new_parser
 from worker_client.cli.progress import bars
 from worker_client.display.events import size
 
@@ -29,7 +29,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "get a base model from where it is published",
         "models fetch qwen3-0.6b-lora-r16",
     )
-    add_format(fetch)
+    add_base_format(fetch)
     fetch.add_argument("--force", action="store_true", help="again, though it is there")
     fetch.set_defaults(verb_function=_fetch)
     add = new_parser(
@@ -38,7 +38,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "take a base model from a copy on disk",
         "models add qwen3-0.6b-lora-r16 --path ~/Downloads/Qwen3-0.6B-Base",
     )
-    add_format(add)
+    add_base_format(add)
     add.add_argument(
         "--path", type=Path, required=True, help="its folder, a file of it, or a wheel"
     )
@@ -49,7 +49,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "read a model whole and compare digests",
         "models verify qwen3-0.6b-lora-r16",
     )
-    add_format(verify)
+    add_base_format(verify)
     verify.set_defaults(verb_function=_verify)
     for verb in (listing, fetch, add, verify):
         add_models_dir(verb)

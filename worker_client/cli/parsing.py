@@ -2,8 +2,15 @@
 
 import argparse
 import re
+from pathlib import Path
 
-from worker_client.contract.formats import Format, UnknownFormat, known_formats, load_format
+from worker_client.contract.formats import (
+    AdapterFormat,
+    Format,
+    UnknownFormat,
+    known_formats,
+    load_format,
+)
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]?)B?", re.IGNORECASE)
 _FACTOR = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -39,6 +46,33 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT",
         type=format_argument,
         help=f"one of {', '.join(known_formats())}",
+    )
+
+
+def add_base_format(parser: argparse.ArgumentParser) -> None:
+    """A format that has a base model."""
+    known = [name for name in known_formats() if isinstance(load_format(name), AdapterFormat)]
+    parser.add_argument(
+        "format",
+        metavar="FORMAT",
+        type=base_format_argument,
+        help=f"one of {', '.join(known)}",
+    )
+
+
+def base_format_argument(text: str) -> AdapterFormat:
+    fmt = format_argument(text)
+    if not isinstance(fmt, AdapterFormat):
+        raise argparse.ArgumentTypeError(f"{text} starts from nothing: it has no base model")
+    return fmt
+
+
+def add_tokenizer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tokenizer",
+        type=Path,
+        metavar="FILE",
+        help="the run's tokenizer.json, for a model from scratch",
     )
 
 

@@ -9,6 +9,7 @@ from worker_client.cli.exits import Exit
 from worker_client.cli.parsing import (
     add_format,
     add_models_dir,
+    add_tokenizer,
     new_parser,
     positive_int,
     seq_argument,
@@ -32,6 +33,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--shards", type=positive_int, required=True, metavar="N")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_tokenizer(parser)
     add_models_dir(parser)
     parser.set_defaults(execute=execute)
 
@@ -52,6 +54,7 @@ def execute(args: argparse.Namespace) -> Exit:
                 mode=args.mode,
                 seq_len=args.seq,
                 shards=args.shards,
+                tokenizer=args.tokenizer,
                 progress=progress,
             )
     except (DataError, ModelError) as error:

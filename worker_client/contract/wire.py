@@ -145,6 +145,7 @@ class Task(Message):
     format: Identifier = Field(alias="bicim")
     recipe: Identifier = Field(alias="recete", default="v1")
     base_model: Identifier | None = Field(alias="taban_model")
+    tokenizer_sha256: Sha256 | None = Field(alias="belirtec_sha256", default=None)
     encoding: ShortText = Field(alias="kodlama", default=RAW_ENCODING)
     lease_seconds: LeaseSeconds = Field(alias="sure")
     deadline: AwareDatetime = Field(alias="son")

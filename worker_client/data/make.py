@@ -54,6 +54,7 @@ def make_shards(
     mode: str,
     seq_len: int,
     shards: int,
+    tokenizer: Path | None = None,
     progress: Progress = silent,
 ) -> ShardReport:
     """Tokenise ``inputs`` and write ``shards`` files of equally many rows into ``folder``.
@@ -63,9 +64,10 @@ def make_shards(
 
     Raises:
         DataError: unreadable input, or too little text for one row per shard.
-        ModelMissing: the tokenizer is not on this computer.
+        ModelMissing: the base model's tokenizer is not on this computer.
+        TokenizerRefused: a model from scratch needs ``tokenizer``, the run's ``tokenizer.json``.
     """
-    codec, counts = load_codec(fmt, store), Counts()
+    codec, counts = load_codec(fmt, store, tokenizer), Counts()
     if mode == "sft":
         rows = pad_pairs(read_pairs(inputs), codec, seq_len, counts)
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from worker_client.contract.errors import Refused
-from worker_client.contract.formats import BaseModel
+from worker_client.contract.formats import Format
 from worker_client.contract.recipe import IGNORED_LABEL
 from worker_client.contract.tensors import Header, read_header
 from worker_client.data.errors import DataError
@@ -33,8 +33,12 @@ class Shard:
         return ids, ids if self.labels is None else self.labels[chosen].astype(np.int64)
 
 
-def open_shard(path: Path, base: BaseModel, seq_len: int, mode: str) -> Shard:
-    """Check a shard against the base model's tokenizer and vocabulary and the task's numbers.
+def open_shard(
+    path: Path, fmt: Format, seq_len: int, mode: str, tokenizer_sha256: str | None = None
+) -> Shard:
+    """Check a shard against the format's vocabulary and tokenizer and the task's numbers.
+
+    ``tokenizer_sha256`` is the run's, for formats that have none of their own.
 
     Raises:
         DataError: says what differs.
@@ -44,13 +48,14 @@ def open_shard(path: Path, base: BaseModel, seq_len: int, mode: str) -> Shard:
             header = read_header(file, path.stat().st_size)
     except (OSError, Refused) as error:
         raise DataError(f"the shard {path.name} cannot be read: {error}") from error
-    if header.metadata.get("belirtec_sha256") != base.tokenizer_sha256:
-        raise DataError(f"the shard {path.name} was made with another tokenizer than {base.ref}'s")
+    made_with = header.metadata.get("belirtec_sha256")
+    if any(made_with != wanted for wanted in (fmt.tokenizer_sha256, tokenizer_sha256) if wanted):
+        raise DataError(f"the shard {path.name} was made with another tokenizer than the run's")
     ids = _read_rows(path, header, "input_ids", seq_len)
     labels = _read_rows(path, header, "labels", seq_len) if mode == "sft" else None
     if labels is not None and labels.shape != ids.shape:
         raise DataError(f"the shard {path.name} has not as many labels as input_ids")
-    _check_range(path, ids, labels, base.vocab_size)
+    _check_range(path, ids, labels, fmt.vocab_size)
     return Shard(ids, labels)
 
 

@@ -5,20 +5,25 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from math import log
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
-from worker_client.contract.formats import Format
+from worker_client.contract.formats import AdapterFormat, Format
 from worker_client.contract.recipe import IGNORED_LABEL
 from worker_client.data.errors import DataError
 from worker_client.data.shard import open_shard
 from worker_client.evaluation.windows import batches, windows
-from worker_client.models.load import load_base, load_codec
+from worker_client.models.load import load_codec
 from worker_client.models.progress import Progress, silent
 from worker_client.models.store import ModelStore
-from worker_client.training.adapter import Adapter
 from worker_client.training.device import choose_device
+from worker_client.training.errors import SnapshotRefused
 from worker_client.training.loss import count_targets, summed_loss
+from worker_client.training.trainee import make_trainee
+
+if TYPE_CHECKING:
+    from worker_client.training.adapter import Adapter
 
 BATCH_TOKENS = 1024
 
@@ -42,7 +47,7 @@ class Score:
 class Evaluator:
     """A loaded model that scores texts and shards, in float32 unless told otherwise::
 
-        evaluator = Evaluator(load_format("smollm2-135m-lora-r16"), ModelStore())
+        evaluator = Evaluator(load_adapter_format("smollm2-135m-lora-r16"), ModelStore())
         before = evaluator.score_texts(texts)
         evaluator.use(Path("adapter.safetensors"))
         after = evaluator.score_texts(texts)
@@ -59,29 +64,40 @@ class Evaluator:
         device: str = "auto",
         threads: int | None = None,
         dtype: str = "float32",
+        tokenizer: Path | None = None,
     ) -> None:
-        self.format, self.codec = fmt, load_codec(fmt, store)
+        self.format, self.codec = fmt, load_codec(fmt, store, tokenizer)
         self.device = choose_device(device, dtype, threads)
-        self._adapter = Adapter(load_base(fmt, store, self.device.dtype), fmt, self.device.place)
+        self._trainee = make_trainee(fmt, store, self.device)
         self._merged = False
-        self.use(None)
+        if isinstance(fmt, AdapterFormat):
+            self.use(None)
 
-    def use(self, adapter: Path | None) -> None:
-        """Put an adapter file in effect; None is the base model alone.
-
-        Merged into the weights where they are float32, so that it costs nothing per token.
+    def use(self, snapshot: Path | None) -> None:
+        """Put a snapshot in effect; None is the base model alone.
 
         Raises:
-            SnapshotRefused: not an adapter of this format.
+            SnapshotRefused: not of this format, or none for a model that starts from nothing.
         """
-        model = self._adapter.model.base_model
+        from worker_client.training.adapter import Adapter
+
+        if isinstance(self._trainee, Adapter):
+            self._use_adapter(self._trainee, snapshot)
+        elif snapshot is None:
+            raise SnapshotRefused(f"{self.format.id} has no base model to score; name a snapshot")
+        else:
+            self._trainee.load(snapshot)
+
+    def _use_adapter(self, trainee: "Adapter", adapter: Path | None) -> None:
+        """Merged into the weights where they are float32, so that it costs nothing per token."""
+        model = trainee.model.base_model
         if self._merged:
             model.unmerge_adapter()
         self._merged = adapter is not None and self.device.dtype is torch.float32
         if adapter is None:
             model.disable_adapter_layers()
             return
-        self._adapter.load(adapter)
+        trainee.load(adapter)
         model.enable_adapter_layers()
         if self._merged:
             model.merge_adapter()
@@ -106,7 +122,7 @@ class Evaluator:
         Raises:
             DataError: a shard is not what ``seq_len`` and ``mode`` say.
         """
-        shards = [open_shard(path, self.format.base_model, seq_len, mode) for path in paths]
+        shards = [open_shard(path, self.format, seq_len, mode, self.codec.sha256) for path in paths]
         rows = max(1, BATCH_TOKENS // seq_len)
         parts = (
             shard.batch(range(start, min(start + rows, shard.rows)))
@@ -122,7 +138,7 @@ class Evaluator:
         nats, tokens, size = 0.0, 0, 0
         for input_ids, labels in pairs:
             place = self.device.place
-            nats += float(summed_loss(self._adapter.model, input_ids.to(place), labels.to(place)))
+            nats += float(summed_loss(self._trainee, input_ids.to(place), labels.to(place)))
             targets = labels[:, 1:]
             tokens += count_targets(labels)
             size += int(self.codec.byte_lengths[targets[targets != IGNORED_LABEL].cpu()].sum())

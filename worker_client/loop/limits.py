@@ -50,9 +50,7 @@ def check_about(about: wire.About) -> Format:
     if wire.RAW_ENCODING not in about.encodings:
         raise TaskRefused(f"this run takes results as {about.encodings}; this worker: ham")
     fmt = _known(about.format, about.recipe, about.base_model)
-    wanted = about.tokenizer_sha256
-    if wanted and wanted != fmt.base_model.tokenizer_sha256:
-        raise TaskRefused(f"this run uses another tokenizer than {fmt.base_model.ref}")
+    _check_tokenizer(fmt, about.tokenizer_sha256)
     return fmt
 
 
@@ -67,6 +65,7 @@ def check_task(task: wire.Task, limits: Limits, own_data: Path | None) -> Format
     if task.encoding != wire.RAW_ENCODING:
         raise TaskRefused(f"the coordinator wants results as {task.encoding}; this worker: ham")
     fmt = _known(task.format, task.recipe, task.base_model)
+    _check_tokenizer(fmt, task.tokenizer_sha256)
     _check_sizes(task, fmt, limits)
     if task.data is None and own_data is None:
         raise TaskRefused("this run sends no data; start again with your own: --data FILE")
@@ -100,12 +99,17 @@ def _known(format_id: str, recipe: str, base_model: str | None) -> Format:
         raise TaskRefused(f"{error}; a newer worker may know it: git pull") from None
     if recipe not in RECIPES:
         raise TaskRefused(f"unknown recipe {recipe!r}; known: {', '.join(RECIPES)}")
-    if base_model is not None and base_model != fmt.base_model.ref:
+    if base_model is not None and base_model != fmt.base_ref:
         raise TaskRefused(
             f"the run's base model is {base_model}, format {format_id} belongs to "
-            f"{fmt.base_model.ref}"
+            f"{fmt.base_ref or 'none: it starts from nothing'}"
         )
     return fmt
+
+
+def _check_tokenizer(fmt: Format, wanted: str | None) -> None:
+    if wanted and fmt.tokenizer_sha256 and wanted != fmt.tokenizer_sha256:
+        raise TaskRefused(f"this run uses another tokenizer than {fmt.base_ref}")
 
 
 def _files_bytes(task: wire.Task) -> int:

@@ -82,7 +82,7 @@ class Worker:
                 coordinator=bench.link.base_url,
                 run=about.name if about else "",
                 format=fmt.id if fmt else "",
-                base_model=fmt.base_model.ref if fmt else "",
+                base_model=(fmt.base_ref or "") if fmt else "",
                 version=VERSION,
                 state_dir=self._identity.state_dir,
             )

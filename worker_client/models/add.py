@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from worker_client.contract.formats import Format
+from worker_client.contract.formats import AdapterFormat
 from worker_client.models import pypi
 from worker_client.models.errors import SourceRefused
 from worker_client.models.install import install
@@ -11,7 +11,7 @@ from worker_client.models.progress import Progress, silent
 from worker_client.models.store import ModelStore
 
 
-def add(fmt: Format, path: Path, store: ModelStore, *, progress: Progress = silent) -> Path:
+def add(fmt: AdapterFormat, path: Path, store: ModelStore, *, progress: Progress = silent) -> Path:
     """Check and install the model that lies at ``path``; return its folder.
 
     ``path`` is a folder that holds the files the manifest names, one of those files, or a
@@ -27,7 +27,7 @@ def add(fmt: Format, path: Path, store: ModelStore, *, progress: Progress = sile
     return install(fmt, path if path.is_dir() else path.parent, store, progress)
 
 
-def _add_wheel(fmt: Format, wheel: Path, store: ModelStore, progress: Progress) -> Path:
+def _add_wheel(fmt: AdapterFormat, wheel: Path, store: ModelStore, progress: Progress) -> Path:
     store.root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".add-", dir=store.root) as temporary:
         for name in fmt.base_model.files:

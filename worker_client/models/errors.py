@@ -1,6 +1,6 @@
 """What can go wrong with base models; every message names the remedy."""
 
-from worker_client.contract.formats import Format
+from worker_client.contract.formats import AdapterFormat
 
 
 class ModelError(Exception):
@@ -8,7 +8,7 @@ class ModelError(Exception):
 
 
 class ModelMissing(ModelError):
-    def __init__(self, fmt: Format) -> None:
+    def __init__(self, fmt: AdapterFormat) -> None:
         super().__init__(
             f"the base model {fmt.base_model.ref} is not on this computer; get it with "
             f"`python -m worker_client models fetch {fmt.id}`"
@@ -18,11 +18,15 @@ class ModelMissing(ModelError):
 class ModelCorrupt(ModelError):
     """Files are missing or differ from their recorded digests."""
 
-    def __init__(self, fmt: Format, why: str) -> None:
+    def __init__(self, fmt: AdapterFormat, why: str) -> None:
         super().__init__(
             f"the base model {fmt.base_model.ref} is damaged ({why}); get it again with "
             f"`python -m worker_client models fetch {fmt.id} --force`"
         )
+
+
+class TokenizerRefused(ModelError):
+    """A tokenizer file is missing, or not one that the model can use."""
 
 
 class SourceRefused(ModelError):

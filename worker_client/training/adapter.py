@@ -7,16 +7,19 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import torch
 
-from worker_client.contract.formats import Format
+from worker_client.contract.formats import AdapterFormat
+from worker_client.contract.recipe import WEIGHT_DECAY_ADAPTER
+from worker_client.training.device import Device
 from worker_client.training.errors import SnapshotRefused
-from worker_client.training.files import read_adapter
+from worker_client.training.files import read_weights
+from worker_client.training.trainee import Trainee
 
 if TYPE_CHECKING:
     from peft import LoraConfig, PeftModel
     from transformers import PreTrainedModel
 
 
-def lora_config(fmt: Format) -> "LoraConfig":
+def lora_config(fmt: AdapterFormat) -> "LoraConfig":
     """PEFT's description of the format: no dropout, no bias."""
     from peft import LoraConfig
 
@@ -33,21 +36,22 @@ def lora_config(fmt: Format) -> "LoraConfig":
     )
 
 
-class Adapter:
+class Adapter(Trainee):
     """A PEFT model whose trainable parameters are exactly the manifest's tensors.
 
     Attributes:
-        model: the whole model, on its device.
-        parameters: name in the manifest -> float32 parameter, in manifest order.
+        model: base and adapter, on their device.
     """
 
-    def __init__(self, base: "PreTrainedModel", fmt: Format, device: torch.device) -> None:
+    format: AdapterFormat
+
+    def __init__(self, base: "PreTrainedModel", fmt: AdapterFormat, device: Device) -> None:
         from peft import get_peft_model
 
         self.format, self.device = fmt, device
         with catch_warnings():
             simplefilter("ignore")  # PEFT warns that the base was loaded from a folder
-            self.model: PeftModel = get_peft_model(base, lora_config(fmt)).to(device)
+            self.model: PeftModel = get_peft_model(base, lora_config(fmt)).to(device.place)
         found = {
             name.replace(".default.weight", ".weight"): parameter
             for name, parameter in self.model.named_parameters()
@@ -61,14 +65,10 @@ class Adapter:
 
     @torch.no_grad()
     def load(self, path: Path) -> None:
-        """Copy an adapter file into the model and read it back through PEFT's own names.
-
-        Raises:
-            SnapshotRefused: a bad file, or values that did not arrive in the model.
-        """
+        """As the base class says; values are read back through PEFT's own names."""
         from peft import get_peft_model_state_dict
 
-        tensors = read_adapter(path, self.format)
+        tensors = read_weights(path, self.format)
         for name, values in tensors.items():
             self.parameters[name].copy_(torch.from_numpy(np.array(values)))
         arrived = get_peft_model_state_dict(self.model)
@@ -84,7 +84,7 @@ class Adapter:
         be too small to change any output.
         """
         sides = [p for name, p in self.parameters.items() if ".lora_B." in name]
-        probe = torch.arange(1, 9, device=self.device)[None]
+        probe = torch.arange(1, 9, device=self.device.place)[None]
         outputs = []
         for value in (0.0, 0.05):
             for side in sides:
@@ -93,6 +93,14 @@ class Adapter:
         if torch.equal(*outputs):
             raise SnapshotRefused("the adapter has no effect on the model's output")
 
-    def tensors(self) -> dict[str, np.ndarray]:
-        """A copy of the adapter's values, float32, in manifest order."""
-        return {name: p.detach().float().cpu().numpy() for name, p in self.parameters.items()}
+    def hidden(self, input_ids: torch.Tensor) -> torch.Tensor:
+        trunk = self.model.get_base_model().model
+        return trunk(input_ids=input_ids, use_cache=False).last_hidden_state
+
+    @property
+    def head(self) -> torch.Tensor:
+        return self.model.get_base_model().lm_head.weight
+
+    def groups(self) -> list[dict]:
+        values = list(self.parameters.values())
+        return [{"params": values, "weight_decay": WEIGHT_DECAY_ADAPTER}]

@@ -34,8 +34,7 @@ from worker_client.training.messages import (
 from worker_client.training.messages import Abandoned as AbandonedEvent
 
 if TYPE_CHECKING:
-    from worker_client.training.adapter import Adapter
-    from worker_client.training.device import Device
+    from worker_client.training.trainee import Trainee
 
 
 class Child:
@@ -48,7 +47,7 @@ class Child:
         self._commands, self._events = commands, events
         self._waiting: queue.SimpleQueue[Load | Train | Stop] = queue.SimpleQueue()
         self._drop = threading.Event()
-        self._loaded: tuple[Adapter, Device] | None = None
+        self._loaded: Trainee | None = None
 
     def serve(self) -> None:
         """Answer commands until ``stop``; the process dies when its input ends."""
@@ -83,14 +82,13 @@ class Child:
             self._train(command)
 
     def _load(self, command: Load) -> None:
-        from worker_client.models.load import load_base
-        from worker_client.training.adapter import Adapter
         from worker_client.training.device import choose_device
+        from worker_client.training.trainee import make_trainee
 
         started, self._loaded = time.monotonic(), None
         fmt, store = load_format(command.format), ModelStore(command.models_dir)
         device = choose_device(command.device, command.dtype, command.threads)
-        self._loaded = Adapter(load_base(fmt, store, device.dtype), fmt, device.place), device
+        self._loaded = make_trainee(fmt, store, device)
         self._tell(
             Ready(
                 format=fmt.id,
@@ -108,7 +106,7 @@ class Child:
             raise TrainingError("no model is loaded: send load before train")
         try:
             self._check_dropped()
-            self._tell(train_task(*self._loaded, command, self._on_step))
+            self._tell(train_task(self._loaded, command, self._on_step))
         except Abandoned:
             self._tell(AbandonedEvent(lease_id=command.lease_id))
 

@@ -1,4 +1,4 @@
-"""Adapters as files: a strict reader and a writer that serialises exactly once."""
+"""Weights as files: a strict reader and a writer that serialises exactly once."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ class Written:
     size: int
 
 
-def read_adapter(path: Path, fmt: Format) -> dict[str, np.ndarray]:
+def read_weights(path: Path, fmt: Format) -> dict[str, np.ndarray]:
     """Every tensor of the manifest, float32, in manifest order, as views of the mapped file.
 
     Raises:
@@ -34,7 +34,7 @@ def read_adapter(path: Path, fmt: Format) -> dict[str, np.ndarray]:
         with path.open("rb") as file:
             header = read_header(file, path.stat().st_size)
     except (OSError, Refused) as error:
-        raise SnapshotRefused(f"the adapter {path.name} cannot be read: {error}") from error
+        raise SnapshotRefused(f"the snapshot {path.name} cannot be read: {error}") from error
     _check_manifest(header, path, fmt)
     data = np.memmap(path, np.uint8, mode="r")
     return {spec.name: _read_tensor(data, header, spec.name) for spec in fmt.tensors}
@@ -57,11 +57,11 @@ def _read_tensor(data: np.ndarray, header: Header, name: str) -> np.ndarray:
     entry = header.tensors[name]
     values = data[entry.start : entry.stop].view("<f4").reshape(entry.shape)
     if not np.isfinite(values).all():
-        raise SnapshotRefused(f"the adapter's tensor {name} has values that are not finite")
+        raise SnapshotRefused(f"the snapshot's tensor {name} has values that are not finite")
     return values
 
 
-def write_adapter(
+def write_weights(
     path: Path, fmt: Format, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]
 ) -> Written:
     """Write all tensors in manifest order to a temporary name, sync, rename.

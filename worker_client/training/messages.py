@@ -35,10 +35,10 @@ class Line(BaseModel):
 
 
 class Load(Line):
-    """Load a base model from the store and attach a fresh adapter.
+    """Load a format's model: a base from the store with a fresh adapter, or a whole model.
 
     ``device`` is ``auto``, ``cpu``, ``cuda`` or ``cuda:N``; ``threads`` None leaves torch's own
-    choice; ``dtype`` is the frozen base's: ``auto`` (bfloat16 where the device multiplies it
+    choice; ``dtype`` is that of products: ``auto`` (bfloat16 where the device multiplies it
     natively), ``float32`` or ``bfloat16``.
     """
 
@@ -64,6 +64,7 @@ class Train(Line):
     seed: int
     shard: int
     mode: Literal["cpt", "sft"]
+    tokenizer_sha256: str | None = None
     snapshot: str
     data: str
     out: str

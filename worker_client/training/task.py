@@ -6,24 +6,19 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.utils import clip_grad_norm_
 
-from worker_client.contract.recipe import BETAS, CLIP_NORM, EPS, WEIGHT_DECAY_ADAPTER, Schedule
+from worker_client.contract.recipe import BETAS, CLIP_NORM, EPS, Schedule
 from worker_client.data.shard import open_shard
-from worker_client.training.adapter import Adapter
-from worker_client.training.device import Device
 from worker_client.training.errors import NotFinite, OutOfMemory
-from worker_client.training.files import write_adapter
+from worker_client.training.files import write_weights
 from worker_client.training.loss import count_targets, summed_loss
 from worker_client.training.messages import Done, Step, Train
 from worker_client.training.rows import row_stream
+from worker_client.training.trainee import Trainee
 from worker_client.version import VERSION
-
-if TYPE_CHECKING:
-    from peft import PeftModel
 
 # Beyond this a CPU gains nothing from wider products, and activations cost megabytes a token.
 CPU_MICRO_TOKENS = 512
@@ -38,11 +33,9 @@ class MicroBatches:
     """
 
     size: int
-    device: torch.device
+    trainee: Trainee
 
-    def accumulate(
-        self, model: "PeftModel", input_ids: torch.Tensor, labels: torch.Tensor
-    ) -> float:
+    def accumulate(self, input_ids: torch.Tensor, labels: torch.Tensor) -> float:
         """Leave the gradients in the parameters; return the mean loss in nats per token.
 
         Raises:
@@ -50,15 +43,15 @@ class MicroBatches:
         """
         while True:
             try:
-                return self._attempt(model, input_ids, labels)
+                return self._attempt(input_ids, labels)
             except torch.OutOfMemoryError as error:
                 self._halve(error)
-                model.zero_grad(set_to_none=True)
+                self.trainee.clear_gradients()
 
-    def _attempt(self, model: "PeftModel", input_ids: torch.Tensor, labels: torch.Tensor) -> float:
+    def _attempt(self, input_ids: torch.Tensor, labels: torch.Tensor) -> float:
         count, total = max(1, count_targets(labels)), 0.0
         for rows in torch.arange(len(input_ids)).split(self.size):
-            part = summed_loss(model, input_ids[rows], labels[rows]) / count
+            part = summed_loss(self.trainee, input_ids[rows], labels[rows]) / count
             part.backward()
             total += part.item()
         return total
@@ -94,39 +87,42 @@ class Tally:
         return time.monotonic() - self.started
 
 
-def train_task(
-    adapter: Adapter, device: Device, task: Train, on_step: Callable[[Step], None]
-) -> Done:
+def train_task(trainee: Trainee, task: Train, on_step: Callable[[Step], None]) -> Done:
     """Train one task and write its result; ``on_step`` may raise to end it between two steps.
 
     Raises:
         SnapshotRefused, DataError: an input file is not what the task says.
         NotFinite, OutOfMemory: training cannot go on.
     """
-    shard = open_shard(Path(task.data), adapter.format.base_model, task.seq_len, task.mode)
-    adapter.load(Path(task.snapshot))
-    parameters = list(adapter.parameters.values())
-    optimiser = torch.optim.AdamW(
-        parameters, lr=task.lr, betas=BETAS, eps=EPS, weight_decay=WEIGHT_DECAY_ADAPTER
+    shard = open_shard(
+        Path(task.data), trainee.format, task.seq_len, task.mode, task.tokenizer_sha256
     )
+    trainee.load(Path(task.snapshot))
+    parameters, place = list(trainee.parameters.values()), trainee.device.place
+    optimiser = torch.optim.AdamW(trainee.groups(), lr=task.lr, betas=BETAS, eps=EPS)
     schedule = Schedule(task.lr, task.rounds, task.inner_steps)
     rows = row_stream(task.seed, task.round, task.shard, shard.rows)
-    micro, tally = MicroBatches(_first_size(task, device), device.place), Tally()
+    micro, tally = MicroBatches(_first_size(task, place), trainee), Tally()
     for step in range(task.inner_steps):
         batch = shard.batch(list(islice(rows, task.batch_size)))
-        input_ids, labels = (torch.from_numpy(part).to(device.place) for part in batch)
-        optimiser.param_groups[0]["lr"] = schedule.at(task.round, step)
-        optimiser.zero_grad(set_to_none=True)
-        loss = micro.accumulate(adapter.model, input_ids, labels)
+        input_ids, labels = (torch.from_numpy(part).to(place) for part in batch)
+        _set_lr(optimiser, schedule.at(task.round, step))
+        trainee.clear_gradients()
+        loss = micro.accumulate(input_ids, labels)
         norm = clip_grad_norm_(parameters, CLIP_NORM)
         _check_finite(loss, float(norm), step)
         optimiser.step()
         on_step(tally.add(loss, count_targets(labels), task.inner_steps))
-    return _write(adapter, device, task, tally)
+    return _write(trainee, task, tally)
 
 
-def _first_size(task: Train, device: Device) -> int:
-    if device.place.type == "cpu":
+def _set_lr(optimiser: torch.optim.Optimizer, lr: float) -> None:
+    for group in optimiser.param_groups:
+        group["lr"] = lr
+
+
+def _first_size(task: Train, place: torch.device) -> int:
+    if place.type == "cpu":
         return min(task.batch_size, max(1, CPU_MICRO_TOKENS // task.seq_len))
     return task.batch_size
 
@@ -140,7 +136,8 @@ def _check_finite(loss: float, norm: float, step: int) -> None:
         )
 
 
-def _write(adapter: Adapter, device: Device, task: Train, tally: Tally) -> Done:
+def _write(trainee: Trainee, task: Train, tally: Tally) -> Done:
+    device = trainee.device
     metadata = {
         "gorev": task.lease_id,
         "tur": str(task.round),
@@ -154,7 +151,7 @@ def _write(adapter: Adapter, device: Device, task: Train, tally: Tally) -> Done:
         "surum": VERSION,
     }
     seconds = tally.seconds
-    file = write_adapter(Path(task.out), adapter.format, adapter.tensors(), metadata)
+    file = write_weights(Path(task.out), trainee.format, trainee.tensors(), metadata)
     return Done(
         lease_id=task.lease_id,
         path=str(file.path),

@@ -28,9 +28,7 @@ def make(tiny_models, tmp_path):
 
 
 def rows_of(tmp_path, report, mode="cpt", seq_len=16):
-    return [
-        open_shard(tmp_path / "out" / s.file, TINY.base_model, seq_len, mode) for s in report.shards
-    ]
+    return [open_shard(tmp_path / "out" / s.file, TINY, seq_len, mode) for s in report.shards]
 
 
 def bytes_of(ids) -> bytes:

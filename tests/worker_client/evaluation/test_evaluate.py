@@ -13,7 +13,7 @@ from worker_client.evaluation.windows import batches, windows
 from worker_client.models.load import load_base
 from worker_client.models.store import ModelStore
 from worker_client.training.errors import SnapshotRefused
-from worker_client.training.files import write_adapter
+from worker_client.training.files import write_weights
 
 TEXTS = ["Güneş doğdu, kuşlar öttü.", "a", "Kısa.", "x" * 70]
 
@@ -27,7 +27,7 @@ def evaluator(tiny_models):
 def adapter(tmp_path):
     draw = np.random.default_rng(0)
     tensors = {s.name: draw.normal(0, 0.3, s.shape).astype("<f4") for s in TINY.tensors}
-    return write_adapter(tmp_path / "a.safetensors", TINY, tensors, {"format": "pt"}).path
+    return write_weights(tmp_path / "a.safetensors", TINY, tensors, {"format": "pt"}).path
 
 
 def test_windows_predict_every_token_after_the_first_once():

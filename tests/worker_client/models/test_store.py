@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from tests.worker_client.materials import TINY
-from worker_client.contract.formats import known_formats, load_format
+from worker_client.contract.formats import known_formats, load_adapter_format
 from worker_client.models import seeded_base
 from worker_client.models.add import add
 from worker_client.models.errors import ModelCorrupt, ModelMissing, SourceRefused
@@ -19,8 +19,8 @@ from worker_client.models.pypi import extract
 from worker_client.models.store import ModelStore, default_root
 from worker_client.models.verify import verify
 
-SMOL = load_format("smollm2-135m-lora-r16")
-QWEN = load_format("qwen3-0.6b-lora-r16")
+SMOL = load_adapter_format("smollm2-135m-lora-r16")
+QWEN = load_adapter_format("qwen3-0.6b-lora-r16")
 
 
 @pytest.fixture

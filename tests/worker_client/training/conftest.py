@@ -22,7 +22,7 @@ def tiny_device() -> Device:
 @pytest.fixture(scope="session")
 def loaded_adapter(tiny_models: Path, tiny_device: Device) -> Adapter:
     base = load_base(TINY, ModelStore(tiny_models), torch.float32)
-    return Adapter(base, TINY, tiny_device.place)
+    return Adapter(base, TINY, tiny_device)
 
 
 @pytest.fixture

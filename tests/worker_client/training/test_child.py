@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from tests.worker_client.materials import TINY, pattern_rows, task_command, write_shard
-from worker_client.training.files import read_adapter
+from worker_client.training.device import choose_device
+from worker_client.training.files import read_weights
 from worker_client.training.messages import Abandon, Load, Train, parse_event
 from worker_client.training.process import TrainingProcess
 
@@ -30,7 +31,8 @@ def child(tiny_models):
     with TrainingProcess() as process:
         process.send(Load(format=TINY.id, models_dir=str(tiny_models), device="cpu", threads=1))
         ready = until(process, "ready", "error")[-1]
-        assert (ready.format, ready.dtype, ready.threads) == (TINY.id, "float32", 1)
+        native = choose_device("cpu").dtype_name
+        assert (ready.format, ready.dtype, ready.threads) == (TINY.id, native, 1)
         yield process
 
 
@@ -40,7 +42,7 @@ def test_trains_task_after_task(child, tmp_path):
         *steps, done = until(child, "done", "error")
         assert [step.step for step in steps] == [1, 2, 3, 4]
         assert done.event == "done"
-        assert len(read_adapter(tmp_path / str(number), TINY)) == len(TINY.tensors)
+        assert len(read_weights(tmp_path / str(number), TINY)) == len(TINY.tensors)
 
 
 def test_abandon_ends_the_task_between_two_steps(child, tmp_path):

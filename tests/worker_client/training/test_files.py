@@ -13,7 +13,7 @@ from worker_client.models.load import load_base
 from worker_client.models.store import ModelStore
 from worker_client.training.errors import SnapshotRefused
 from worker_client.training.export import export
-from worker_client.training.files import read_adapter, write_adapter
+from worker_client.training.files import read_weights, write_weights
 from worker_client.training.initial import initial_tensors, write_initial
 
 
@@ -25,10 +25,10 @@ def tensors():
 
 def test_written_and_read_back(tmp_path, tensors):
     path = tmp_path / "a.safetensors"
-    written = write_adapter(path, TINY, tensors, {"format": "pt"})
+    written = write_weights(path, TINY, tensors, {"format": "pt"})
     assert written.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert written.size == path.stat().st_size
-    assert list(read_adapter(path, TINY)) == [spec.name for spec in TINY.tensors]
+    assert list(read_weights(path, TINY)) == [spec.name for spec in TINY.tensors]
     for name, values in load_file(path).items():  # the library agrees
         assert np.array_equal(values, tensors[name])
     assert list(tmp_path.iterdir()) == [path]
@@ -37,7 +37,7 @@ def test_written_and_read_back(tmp_path, tensors):
 def test_a_file_in_another_order_is_read_by_name(tmp_path, tensors):
     path = tmp_path / "a.safetensors"
     save_file(dict(sorted(tensors.items(), reverse=True)), path)
-    for name, values in read_adapter(path, TINY).items():
+    for name, values in read_weights(path, TINY).items():
         assert np.array_equal(values, tensors[name])
 
 
@@ -75,21 +75,21 @@ def test_what_the_manifest_does_not_allow_is_refused(tmp_path, tensors, change, 
     change(tensors)
     save_file(tensors, tmp_path / "a.safetensors")
     with pytest.raises(SnapshotRefused, match=why):
-        read_adapter(tmp_path / "a.safetensors", TINY)
+        read_weights(tmp_path / "a.safetensors", TINY)
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\x80\x04\x95", b"\xff" * 64])
 def test_what_is_no_safetensors_file_is_refused(tmp_path, body):
     (tmp_path / "a.safetensors").write_bytes(body)
     with pytest.raises(SnapshotRefused, match="cannot be read"):
-        read_adapter(tmp_path / "a.safetensors", TINY)
+        read_weights(tmp_path / "a.safetensors", TINY)
 
 
 def test_a_cut_file_is_refused(tmp_path):
     written = write_initial(TINY, 1, tmp_path / "a.safetensors")
     written.path.write_bytes(written.path.read_bytes()[:-4])
     with pytest.raises(SnapshotRefused, match="cannot be read"):
-        read_adapter(written.path, TINY)
+        read_weights(written.path, TINY)
 
 
 def test_the_first_snapshot_follows_from_the_seed(tmp_path):
@@ -109,7 +109,7 @@ def test_peft_loads_an_exported_folder(tmp_path, tiny_models, tensors):
     from peft import PeftModel
 
     adapter = tmp_path / "adapter.safetensors"
-    write_adapter(adapter, TINY, tensors, {"format": "pt"})
+    write_weights(adapter, TINY, tensors, {"format": "pt"})
     export(TINY, adapter, tmp_path / "out")
     store, probe = ModelStore(tiny_models), torch.arange(1, 9)[None]
     plain = load_base(TINY, store, torch.float32)(input_ids=probe).logits

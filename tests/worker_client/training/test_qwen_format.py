@@ -6,13 +6,13 @@ import torch
 from safetensors.numpy import save_file
 
 from tests.worker_client.materials import task_command, write_shard
-from worker_client.contract.formats import load_format
+from worker_client.contract.formats import load_adapter_format
 from worker_client.training.adapter import Adapter
 from worker_client.training.device import Device, choose_device
-from worker_client.training.files import read_adapter
+from worker_client.training.files import read_weights
 from worker_client.training.task import train_task
 
-QWEN = load_format("qwen3-0.6b-lora-r16")
+QWEN = load_adapter_format("qwen3-0.6b-lora-r16")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def adapter(device: Device) -> Adapter:
         for parameter in base.parameters():
             parameter.copy_(_filled(parameter, noise))
     base.model.rotary_emb = type(base.model.rotary_emb)(config=base.config)
-    return Adapter(base, QWEN, device.place)
+    return Adapter(base, QWEN, device)
 
 
 def _filled(parameter: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
@@ -55,8 +55,8 @@ def test_one_step(adapter, device, tmp_path):
     ids = np.random.default_rng(0).integers(0, 151_936, (2, 32), dtype=np.int32)
     write_shard(tmp_path / "data.safetensors", ids, fmt=QWEN)
     command = task_command(tmp_path, QWEN, batch_size=1, seq_len=32, inner_steps=1)
-    done = train_task(adapter, device, command, lambda step: None)
-    trained = read_adapter(tmp_path / "out.safetensors", QWEN)
+    done = train_task(adapter, command, lambda step: None)
+    trained = read_weights(tmp_path / "out.safetensors", QWEN)
     moved = [np.abs(v).max() for name, v in trained.items() if ".lora_B." in name]
     assert min(moved) > 0  # every B left zero: gradients reach all 196 modules
     assert max(moved) <= 1.01e-3

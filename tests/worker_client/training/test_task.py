@@ -13,18 +13,18 @@ from tests.worker_client.materials import TINY, pattern_rows, task_command, writ
 from worker_client.contract.recipe import Schedule
 from worker_client.training.device import Device
 from worker_client.training.errors import NotFinite, OutOfMemory, SnapshotRefused
-from worker_client.training.files import read_adapter, write_adapter
+from worker_client.training.files import read_weights, write_weights
 from worker_client.training.rows import row_stream
 from worker_client.training.task import MicroBatches, train_task
 
 
-def run(adapter, device, command):
+def run(trainee, command):
     steps = []
-    return train_task(adapter, device, command, steps.append), steps
+    return train_task(trainee, command, steps.append), steps
 
 
 def vector(path: str) -> np.ndarray:
-    return np.concatenate([v.ravel() for v in read_adapter(Path(path), TINY).values()])
+    return np.concatenate([v.ravel() for v in read_weights(Path(path), TINY).values()])
 
 
 def plain_loop(adapter, command) -> list[float]:
@@ -48,36 +48,34 @@ def plain_loop(adapter, command) -> list[float]:
     return losses
 
 
-def test_equals_a_plain_loop(tiny_adapter, tiny_device, tmp_path):
+def test_equals_a_plain_loop(tiny_adapter, tmp_path):
     command = task_command(tmp_path)
     expected = plain_loop(tiny_adapter, command)
     weights = np.concatenate([v.ravel() for v in tiny_adapter.tensors().values()])
-    done, steps = run(tiny_adapter, tiny_device, command)
+    done, steps = run(tiny_adapter, command)
     assert [step.loss for step in steps] == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(vector(done.path), weights, atol=2e-5)
     assert done.tokens == 4 * 4 * 31
     assert (done.loss_first, done.loss_last) == (steps[0].loss, steps[-1].loss)
 
 
-def test_loss_falls_on_text_that_can_be_learned(tiny_adapter, tiny_device, tmp_path):
+def test_loss_falls_on_text_that_can_be_learned(tiny_adapter, tmp_path):
     command = task_command(tmp_path, inner_steps=40, rounds=1, lr=2e-2)
-    done, _ = run(tiny_adapter, tiny_device, command)
+    done, _ = run(tiny_adapter, command)
     assert done.loss_last < done.loss_first - 1.0
 
 
-def test_the_same_task_gives_the_same_weights(tiny_adapter, tiny_device, tmp_path):
-    first = run(tiny_adapter, tiny_device, task_command(tmp_path))[0]
+def test_the_same_task_gives_the_same_weights(tiny_adapter, tmp_path):
+    first = run(tiny_adapter, task_command(tmp_path))[0]
     kept = vector(first.path).copy()
-    run(tiny_adapter, tiny_device, task_command(tmp_path, shard=1, out=str(tmp_path / "other")))
-    again = run(tiny_adapter, tiny_device, task_command(tmp_path))[0]
+    run(tiny_adapter, task_command(tmp_path, shard=1, out=str(tmp_path / "other")))
+    again = run(tiny_adapter, task_command(tmp_path))[0]
     assert np.array_equal(vector(again.path), kept)
     assert not np.array_equal(vector(str(tmp_path / "other")), kept)
 
 
-def test_the_result_file_is_in_manifest_order_with_its_metadata(
-    tiny_adapter, tiny_device, tmp_path
-):
-    done, _ = run(tiny_adapter, tiny_device, task_command(tmp_path))
+def test_the_result_file_is_in_manifest_order_with_its_metadata(tiny_adapter, tmp_path):
+    done, _ = run(tiny_adapter, task_command(tmp_path))
     with safe_open(done.path, "numpy") as file:
         metadata = file.metadata()
         assert list(file.offset_keys()) == [spec.name for spec in TINY.tensors]
@@ -92,57 +90,50 @@ def test_the_result_file_is_in_manifest_order_with_its_metadata(
     assert Path(done.path).stat().st_size == done.size
 
 
-def test_sft_learns_the_labelled_tokens_only(tiny_adapter, tiny_device, tmp_path):
+def test_sft_learns_the_labelled_tokens_only(tiny_adapter, tmp_path):
     ids = pattern_rows(6, 32)
     labels = ids.copy()
     labels[:, :20] = -100
     write_shard(tmp_path / "data.safetensors", ids, labels)
-    done, _ = run(tiny_adapter, tiny_device, task_command(tmp_path, mode="sft", inner_steps=2))
+    done, _ = run(tiny_adapter, task_command(tmp_path, mode="sft", inner_steps=2))
     assert done.tokens == 2 * 4 * 12
 
 
 class Exhausted:
-    """A model whose device has room for two sequences."""
+    """A trainee whose device has room for a few sequences only."""
 
-    def __init__(self, model: Any, room: int) -> None:
-        self.model, self.room, self.zero_grad = model, room, model.zero_grad
+    def __init__(self, trainee: Any, room: int) -> None:
+        self.trainee, self.room = trainee, room
+        self.head, self.clear_gradients = trainee.head, trainee.clear_gradients
 
-    def get_base_model(self) -> Any:
-        outer, base = self, self.model.get_base_model()
-
-        class Base:
-            lm_head = base.lm_head
-
-            def model(self, input_ids: torch.Tensor, **more: object) -> object:
-                if len(input_ids) > outer.room:
-                    raise torch.OutOfMemoryError("CUDA out of memory")
-                return base.model(input_ids=input_ids, **more)
-
-        return Base()
+    def hidden(self, input_ids: torch.Tensor) -> torch.Tensor:
+        if len(input_ids) > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return self.trainee.hidden(input_ids)
 
 
-def gradients(adapter, model, size):
+def gradients(adapter, trainee, size):
     ids = torch.randint(0, 256, (8, 16), generator=torch.Generator().manual_seed(1))
     labels = ids.clone()
     labels[2, 4:] = labels[5, 2:] = -100  # unequal parts: a mean of means would differ
-    adapter.model.zero_grad(set_to_none=True)
-    micro = MicroBatches(size, torch.device("cpu"))
-    loss = micro.accumulate(model, ids, labels)
+    adapter.clear_gradients()
+    micro = MicroBatches(size, trainee)
+    loss = micro.accumulate(ids, labels)
     slopes = torch.cat([p.grad.ravel() for p in adapter.parameters.values() if p.grad is not None])
     return loss, slopes, micro.size
 
 
 def test_micro_batches_give_the_same_loss_and_gradient(tiny_adapter):
-    loss, slope, _ = gradients(tiny_adapter, tiny_adapter.model, 8)
+    loss, slope, _ = gradients(tiny_adapter, tiny_adapter, 8)
     for size in (1, 3):
-        small_loss, small_slope, _ = gradients(tiny_adapter, tiny_adapter.model, size)
+        small_loss, small_slope, _ = gradients(tiny_adapter, tiny_adapter, size)
         assert small_loss == pytest.approx(loss, rel=1e-6)
         torch.testing.assert_close(small_slope, slope, rtol=1e-4, atol=1e-7)
 
 
 def test_out_of_memory_halves_until_it_fits(tiny_adapter):
-    loss, slope, _ = gradients(tiny_adapter, tiny_adapter.model, 8)
-    tight = gradients(tiny_adapter, Exhausted(tiny_adapter.model, 2), 8)
+    loss, slope, _ = gradients(tiny_adapter, tiny_adapter, 8)
+    tight = gradients(tiny_adapter, Exhausted(tiny_adapter, 2), 8)
     assert tight[2] == 2
     assert tight[0] == pytest.approx(loss, rel=1e-6)
     torch.testing.assert_close(tight[1], slope, rtol=1e-4, atol=1e-7)
@@ -150,30 +141,30 @@ def test_out_of_memory_halves_until_it_fits(tiny_adapter):
 
 def test_out_of_memory_with_one_sequence_says_what_to_do(tiny_adapter):
     with pytest.raises(OutOfMemory, match="--device cpu"):
-        gradients(tiny_adapter, Exhausted(tiny_adapter.model, 0), 4)
+        gradients(tiny_adapter, Exhausted(tiny_adapter, 0), 4)
 
 
 def poisoned(folder: Path, change) -> Path:
     command = task_command(folder)
     path = Path(command.snapshot)
-    tensors = {name: v.copy() for name, v in read_adapter(path, TINY).items()}
+    tensors = {name: v.copy() for name, v in read_weights(path, TINY).items()}
     change(tensors)
-    write_adapter(path, TINY, tensors, {"format": "pt"})
+    write_weights(path, TINY, tensors, {"format": "pt"})
     return path
 
 
-def test_a_loss_that_is_not_finite_ends_the_task(tiny_adapter, tiny_device, tmp_path):
+def test_a_loss_that_is_not_finite_ends_the_task(tiny_adapter, tmp_path):
     def blow_up(tensors):
         for name in tensors:
             tensors[name][:] = 1e30
 
     poisoned(tmp_path, blow_up)
     with pytest.raises(NotFinite, match="step 1"):
-        run(tiny_adapter, tiny_device, task_command(tmp_path))
+        run(tiny_adapter, task_command(tmp_path))
     assert not (tmp_path / "out.safetensors").exists()
 
 
-def test_a_snapshot_that_is_not_finite_is_refused(tiny_adapter, tiny_device, tmp_path):
+def test_a_snapshot_that_is_not_finite_is_refused(tiny_adapter, tmp_path):
     name = TINY.tensors[3].name
 
     def spoil(tensors):
@@ -181,7 +172,7 @@ def test_a_snapshot_that_is_not_finite_is_refused(tiny_adapter, tiny_device, tmp
 
     poisoned(tmp_path, spoil)
     with pytest.raises(SnapshotRefused, match="not finite"):
-        run(tiny_adapter, tiny_device, task_command(tmp_path))
+        run(tiny_adapter, task_command(tmp_path))
 
 
 def test_the_device_says_what_it_is():

@@ -1,8 +1,8 @@
 """Tensor manifests: what a snapshot and a result of each format consist of.
 
 A format is chosen by its id and ships with the worker, so a coordinator can name one but
-never define one. The facts stand in the JSON files beside this module; the tensor list of a
-LoRA format follows from its geometry.
+never define one. The facts stand in the JSON files beside this module; the tensor list follows from
+the geometry of adapter or model.
 """
 
 import json
@@ -12,6 +12,7 @@ from math import prod
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+END_OF_TEXT = "<|endoftext|>"
 
 
 class UnknownFormat(KeyError):
@@ -65,7 +66,7 @@ class BaseModel:
     tokenizer_sha256: str
     files: dict[str, str]
     config: dict
-    end_of_text: str = "<|endoftext|>"
+    end_of_text: str = END_OF_TEXT
 
     @property
     def ref(self) -> str:
@@ -73,10 +74,66 @@ class BaseModel:
 
 
 @dataclass(frozen=True)
+class Decoder:
+    """Geometry of a model that is trained from nothing; ``context`` in tokens.
+
+    ``inner`` is the width inside an MLP. The head is tied to the embedding.
+    """
+
+    layers: int
+    width: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    inner: int
+    context: int
+    vocab_size: int
+    rope_theta: float = 10000.0
+    norm_eps: float = 1e-6
+
+
+@dataclass(frozen=True)
 class Format:
-    """One tensor manifest: float32 tensors in a fixed order, over a base model."""
+    """One tensor manifest: float32 tensors in a fixed order."""
 
     id: str
+
+    @property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        raise NotImplementedError
+
+    @property
+    def vocab_size(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def base_ref(self) -> str | None:
+        """``id@revision`` of the frozen base model; None for a model from scratch."""
+        return None
+
+    @property
+    def model_name(self) -> str:
+        """What people call the model that is trained."""
+        return self.id
+
+    @property
+    def tokenizer_sha256(self) -> str | None:
+        """The tokenizer that data must be made with; None where each run has its own."""
+        return None
+
+    @cached_property
+    def parameters(self) -> int:
+        return sum(spec.count for spec in self.tensors)
+
+    @property
+    def data_bytes(self) -> int:
+        return 4 * self.parameters
+
+
+@dataclass(frozen=True)
+class AdapterFormat(Format):
+    """A LoRA adapter on a frozen base model."""
+
     base_model: BaseModel
     lora: Lora
 
@@ -94,13 +151,60 @@ class Format:
             )
         )
 
-    @cached_property
-    def parameters(self) -> int:
-        return sum(spec.count for spec in self.tensors)
+    @property
+    def vocab_size(self) -> int:
+        return self.base_model.vocab_size
 
     @property
-    def data_bytes(self) -> int:
-        return 4 * self.parameters
+    def base_ref(self) -> str:
+        return self.base_model.ref
+
+    @property
+    def model_name(self) -> str:
+        return self.base_model.id
+
+    @property
+    def tokenizer_sha256(self) -> str:
+        return self.base_model.tokenizer_sha256
+
+
+@dataclass(frozen=True)
+class ScratchFormat(Format):
+    """All weights of a model that starts from nothing, under transformers' names for Qwen3."""
+
+    decoder: Decoder
+
+    @cached_property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """Embedding, layer after layer, last norm."""
+        shape = self.decoder
+        queries, keys = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+        layer: list[tuple[str, tuple[int, ...]]] = [
+            ("input_layernorm", (shape.width,)),
+            ("self_attn.q_proj", (queries, shape.width)),
+            ("self_attn.k_proj", (keys, shape.width)),
+            ("self_attn.v_proj", (keys, shape.width)),
+            ("self_attn.o_proj", (shape.width, queries)),
+            ("self_attn.q_norm", (shape.head_dim,)),
+            ("self_attn.k_norm", (shape.head_dim,)),
+            ("post_attention_layernorm", (shape.width,)),
+            ("mlp.gate_proj", (shape.inner, shape.width)),
+            ("mlp.up_proj", (shape.inner, shape.width)),
+            ("mlp.down_proj", (shape.width, shape.inner)),
+        ]
+        return (
+            TensorSpec("model.embed_tokens.weight", (shape.vocab_size, shape.width)),
+            *(
+                TensorSpec(f"model.layers.{number}.{name}.weight", dims)
+                for number in range(shape.layers)
+                for name, dims in layer
+            ),
+            TensorSpec("model.norm.weight", (shape.width,)),
+        )
+
+    @property
+    def vocab_size(self) -> int:
+        return self.decoder.vocab_size
 
 
 def known_formats() -> list[str]:
@@ -117,10 +221,24 @@ def load_format(format_id: str) -> Format:
     if format_id not in known_formats():
         raise UnknownFormat(format_id)
     raw = json.loads((FOLDER / f"{format_id}.json").read_text("utf-8"))
+    if "decoder" in raw:
+        return ScratchFormat(format_id, Decoder(**raw["decoder"]))
     lora = raw["lora"]
     modules = tuple(LoraModule(*row) for row in lora["modules"])
-    return Format(
+    return AdapterFormat(
         id=format_id,
         base_model=BaseModel(**raw["base_model"]),
         lora=Lora(lora["rank"], lora["alpha"], lora["layers"], modules),
     )
+
+
+def load_adapter_format(format_id: str) -> AdapterFormat:
+    """The manifest of an adapter format.
+
+    Raises:
+        UnknownFormat: no adapter format of that id.
+    """
+    fmt = load_format(format_id)
+    if not isinstance(fmt, AdapterFormat):
+        raise UnknownFormat(format_id)
+    return fmt
