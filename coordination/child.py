@@ -6,6 +6,7 @@ The server process itself never imports torch, so its memory stays small.
 import json
 import subprocess
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 
 from django.core.management.base import CommandError
@@ -13,6 +14,17 @@ from django.core.management.base import CommandError
 from worker_client.contract import __file__ as contract_file
 
 PROJECT = Path(contract_file).parents[2]
+
+
+def tokenizer_option(path: Path | None) -> list[str]:
+    """How a child is told of a from-scratch run's tokenizer, if there is one."""
+    return ["--tokenizer", str(path)] if path else []
+
+
+def add_tokenizer(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--tokenizer", type=Path, help="the run's tokenizer.json, for a model from scratch"
+    )
 
 
 def run_worker_client(*arguments: str) -> dict:

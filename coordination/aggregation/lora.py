@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coordination.aggregation.vectors import FLOAT32, Rows, Slice, VectorFile
-from worker_client.contract.formats import Format
+from worker_client.contract.formats import AdapterFormat, Format
 
 PROBES = 32
 # Factors are turned into the frame of the mean A unless that would magnify rounding errors.
@@ -44,7 +44,9 @@ class Pair:
 
 
 def pairs_of(fmt: Format) -> tuple[Pair, ...]:
-    """The format's modules in manifest order."""
+    """The format's LoRA modules in manifest order; a whole model has none."""
+    if not isinstance(fmt, AdapterFormat):
+        return ()
     found, begin = [], 0
     for a, b in zip(fmt.tensors[::2], fmt.tensors[1::2], strict=True):
         found.append(Pair(begin, a.shape[0], a.shape[1], b.shape[0]))

@@ -77,7 +77,7 @@ def _merge(round_: Round, standing: list[Result]) -> Merged:
         sealed = {name: state.seal() for name, state in zip(names, states, strict=True)}
     for result, share in zip(standing, report.shares or [None] * len(standing), strict=True):
         result.weight = share
-    logger.info("%s: merged by %s, LoRA bias %.2g", round_, report.rule, report.lora_bias)
+    logger.info("%s: merged by %s, LoRA bias %s", round_, report.rule, report.lora_bias)
     if report.fallback:
         logger.warning("%s: merged by %s: %s", round_, report.rule, report.fallback)
     snapshot = Snapshot(

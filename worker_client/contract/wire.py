@@ -144,7 +144,7 @@ class Task(Message):
     mode: Mode = Field(alias="mod")
     format: Identifier = Field(alias="bicim")
     recipe: Identifier = Field(alias="recete", default="v1")
-    base_model: Identifier | None = Field(alias="taban_model")
+    base_model: Identifier | None = Field(alias="taban_model", default=None)
     tokenizer_sha256: Sha256 | None = Field(alias="belirtec_sha256", default=None)
     encoding: ShortText = Field(alias="kodlama", default=RAW_ENCODING)
     lease_seconds: LeaseSeconds = Field(alias="sure")

@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from coordination.child import run_worker_client
+from coordination.child import add_tokenizer, run_worker_client, tokenizer_option
 from coordination.management.commands._run import RunCommand, find_run, snapshot_path
 
 
@@ -15,15 +15,16 @@ class Command(RunCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--text", nargs="+", type=Path, required=True, help="held-out files")
+        add_tokenizer(parser)
         parser.add_argument("--tur", type=int, help="snapshot number (default: the newest)")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: Any) -> None:
         run = find_run(options["slug"])
-        adapter = snapshot_path(run, options["tur"])
-        texts = [str(path) for path in options["text"]]
         found = run_worker_client(
-            "evaluate", run.format, "--adapter", adapter, "--text", *texts, "--json"
+            *("evaluate", run.format, "--snapshot", snapshot_path(run, options["tur"])),
+            *tokenizer_option(options["tokenizer"]),
+            *("--json", "--text", *map(str, options["text"])),
         )
         if options["json"]:
             self.stdout.write(json.dumps(found))

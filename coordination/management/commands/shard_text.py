@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from coordination.child import run_worker_client
+from coordination.child import add_tokenizer, run_worker_client, tokenizer_option
 from coordination.models import Run
 
 
@@ -26,6 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--shards", type=int, required=True, help="n_parca: how many")
         parser.add_argument("--seq", type=int, default=512, help="tokens per row")
         parser.add_argument("--out", type=Path, required=True, help="folder to write")
+        add_tokenizer(parser)
         parser.add_argument("--source", default="", help="where the text is from")
         parser.add_argument("--licence", default="", help="the text's licence")
 
@@ -41,6 +42,7 @@ class Command(BaseCommand):
                 str(options["out"]),
                 "--json",
             ),
+            *tokenizer_option(options["tokenizer"]),
             *map(str, options["input"]),
         )
         described = {

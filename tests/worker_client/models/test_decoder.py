@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from worker_client.contract.formats import ScratchFormat, load_format
+from worker_client.contract.formats import load_scratch_format
 from worker_client.models.decoder import Decoder, KeysValues
 from worker_client.training.export import export
 from worker_client.training.initial import initial_tensors, write_initial
@@ -20,13 +20,7 @@ PARAMETERS = {
 }
 
 
-def scratch(name: str) -> ScratchFormat:
-    fmt = load_format(name)
-    assert isinstance(fmt, ScratchFormat)
-    return fmt
-
-
-TINY = scratch("scratch-tiny")
+TINY = load_scratch_format("scratch-tiny")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +40,7 @@ def ids() -> torch.Tensor:
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters_are_as_stated_and_in_the_manifests_order(name):
-    fmt = scratch(name)
+    fmt = load_scratch_format(name)
     with torch.device("meta"):
         made = Decoder(fmt.decoder)
     shapes = [(name, tuple(p.shape)) for name, p in made.named_parameters()]
@@ -56,7 +50,7 @@ def test_parameters_are_as_stated_and_in_the_manifests_order(name):
 
 @pytest.mark.parametrize("name", ["scratch-tiny", "scratch-s"])
 def test_logits_equal_those_of_transformers(name, tmp_path: Path):
-    fmt = scratch(name)
+    fmt = load_scratch_format(name)
     written = write_initial(fmt, 3, tmp_path / "snapshot.safetensors")
     export(fmt, written.path, tmp_path / "folder")
     theirs = AutoModelForCausalLM.from_pretrained(tmp_path / "folder").eval()

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from tests.worker_client.materials import pattern_rows, task_command
-from worker_client.contract.formats import load_format
+from worker_client.contract.formats import load_scratch_format
 from worker_client.contract.recipe import Schedule
 from worker_client.data.errors import DataError
 from worker_client.training.device import Device, choose_device
@@ -19,7 +19,7 @@ from worker_client.training.rows import row_stream
 from worker_client.training.task import train_task
 from worker_client.training.whole import WholeModel
 
-FMT = load_format("scratch-tiny")
+FMT = load_scratch_format("scratch-tiny")
 TOKENIZER = "ab" * 32
 
 

@@ -232,6 +232,18 @@ def load_format(format_id: str) -> Format:
     )
 
 
+def load_scratch_format(format_id: str) -> ScratchFormat:
+    """The manifest of a model that starts from nothing.
+
+    Raises:
+        UnknownFormat: no such format of that id.
+    """
+    fmt = load_format(format_id)
+    if not isinstance(fmt, ScratchFormat):
+        raise UnknownFormat(format_id)
+    return fmt
+
+
 def load_adapter_format(format_id: str) -> AdapterFormat:
     """The manifest of an adapter format.
 
