@@ -108,4 +108,4 @@ def score(adapter: bytes | None, folder: Path, environment: dict[str, str]) -> f
 
 
 def test_the_format_it_names_is_known() -> None:
-    assert f'"taban_model": "{load_format(TINY).base_model.ref}"' in EXAMPLE.read_text("utf-8")
+    assert f'"taban_model": "{load_format(TINY).base_ref}"' in EXAMPLE.read_text("utf-8")
