@@ -6,9 +6,10 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-# Portal keys, bearer tokens, and lease keys as a header or a JSON member.
+# Portal keys, worker and other bearer tokens, and lease keys as a header or a JSON member.
 _SECRETS = re.compile(
     r"(?P<key>mdl_)[0-9A-Za-z]+"
+    r"|(?P<worker>mwk_)[\w-]+"
     r"|(?P<bearer>[Bb]earer\s+)[\w.~+/=-]+"
     r"|(?P<lease>anahtar[\"']?\s*[:=]\s*[\"']?)[\w.~+/=-]+",
     re.IGNORECASE,

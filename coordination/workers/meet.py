@@ -32,8 +32,7 @@ def meet_worker(run: Run, request: LeaseRequest, caller: Worker | None) -> Worke
     if not _note(worker, request):
         raise Refused(
             Refusal.STATE_COPIED,
-            f"another computer works as {worker.name} with a copy of this state folder; give each "
-            "computer its own: start this one with a new --state-dir and another --name",
+            f"another computer works as {worker.name} with a copy of this state folder",
         )
     return worker
 

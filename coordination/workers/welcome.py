@@ -4,7 +4,7 @@ from coordination.models import Run, Worker
 from coordination.workers.find import worker_of_token
 from worker_client.contract.errors import Refusal, Refused
 
-WAIT_FOR_A_PERSON_S = 60
+WAIT_FOR_A_PERSON_S = 30
 
 
 def admit(run: Run, token: str | None) -> Worker | None:

@@ -174,12 +174,14 @@ class Site:
         """A run with files made by numpy, as ``tests.coordination.making.make_run`` makes it."""
         self._finish("-m", "tests.e2e.prepare", slug, json.dumps(fields))
 
-    def worker(self, slug: str, name: str) -> WorkerProcess:
-        """Start a worker, again with the same state folder."""
-        state = str(self.folder / name)
+    def worker(
+        self, slug: str, name: str, *options: str, folder: str | None = None
+    ) -> WorkerProcess:
+        """Start a worker, again with the same state folder, which has its name or is ``folder``."""
+        state = str(self.folder / (folder or name))
         command = ["-m", "worker_client", "run", self.base(slug), "--name", name]
-        options = ["--state-dir", state, "--threads", "1", "--device", "cpu", "--json"]
-        return self._run(WorkerProcess, *command, *options)
+        usual = ["--state-dir", state, "--threads", "1", "--device", "cpu", "--json"]
+        return self._run(WorkerProcess, *command, *usual, *options)
 
     def status(self, slug: str) -> dict[str, Any]:
         answer = requests.get(f"{self.base(slug)}/durum", timeout=PATIENCE_S)

@@ -15,6 +15,7 @@ def record(message: str, *values: object) -> logging.LogRecord:
     ("message", "values"),
     [
         ("key mdl_abcSECRET123", ()),
+        ("worker mwk_SECRET_-x", ()),
         ("header Authorization: Bearer SECRET.x-y", ()),
         ('body {"anahtar": "SECRET+/="}', ()),
         ("X-Modelen-Anahtar: SECRET", ()),

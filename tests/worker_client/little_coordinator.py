@@ -90,11 +90,14 @@ class LittleCoordinator:
     task_changes: dict[str, Any] = field(default_factory=dict)
     about_changes: dict[str, Any] = field(default_factory=dict)
     resumable: bool = True
+    keeps_names: bool = True
+    standing: str = "onayli"
     go_on: bool = True
     lease_seconds: int = 600
     port: int = 0
     round: int = 1
     leases: dict[str, Lease] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
     fates: dict[str, str] = field(default_factory=dict)
     overrides: dict[tuple[str, str], deque[Hostile]] = field(default_factory=dict)
@@ -168,6 +171,7 @@ def serving(coordinator: LittleCoordinator) -> Iterator[LittleCoordinator]:
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     coordinator: LittleCoordinator
+    body: bytes
 
     def log_message(self, *args: object) -> None:
         """The recorded requests say more."""
@@ -196,7 +200,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def handle_any(self) -> None:
         length = self.headers.get("Content-Length")
-        body = self.rfile.read(int(length)) if length else b""
+        body = self.body = self.rfile.read(int(length)) if length else b""
         path = self.path.removeprefix(BASE)
         if path == self.path:
             return self.reply(404, b"<html>nothing here</html>", {})
@@ -225,6 +229,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.json(200, run.about())
             case "GET", "/durum":
                 self.json(200, {})
+            case "POST", "/kayit" if run.keeps_names:
+                self.register(json.loads(body))
             case "POST", "/gorev":
                 self.lease(json.loads(body))
             case "GET" | "HEAD", "/adaptor" | "/veri":
@@ -236,8 +242,20 @@ class Handler(BaseHTTPRequestHandler):
             case _:
                 self.problem(404, "yok", False)
 
+    def register(self, request: dict[str, Any]) -> None:
+        run, name, token = self.coordinator, request["isci"], request["belirtec"]
+        if run.names.setdefault(name, token) != token:
+            return self.problem(409, "isci_dolu", False)
+        self.json(201, {"durum": run.standing})
+
+    def owns(self, name: str) -> bool:
+        token = self.coordinator.names.get(name)
+        return token is None or self.headers.get("Authorization") == f"Bearer {token}"
+
     def lease(self, request: dict[str, Any]) -> None:
         run, request_id = self.coordinator, request["istek"]
+        if not self.owns(request["isci"]):
+            return self.problem(401, "belirtec_gerekli", False)
         same = [lease for lease in run.leases.values() if lease.request_id == request_id]
         if same and same[0].result is None:
             return self.json(200, run.task(same[0]))

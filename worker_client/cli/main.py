@@ -11,11 +11,23 @@ from worker_client.cli import (
     export,
     init_snapshot,
     models,
+    receipts,
     run,
     shard,
 )
 from worker_client.cli.exits import HELP, Exit
 
+COMMANDS = (
+    run,
+    receipts,
+    models,
+    evaluate,
+    doctor,
+    init_snapshot,
+    shard,
+    export,
+    conformance,
+)
 DESCRIPTION = "Lend this computer to a community that trains a language model together."
 EPILOG = f"""\
 a first time:
@@ -34,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, models, evaluate, doctor, init_snapshot, shard, export, conformance):
+    for module in COMMANDS:
         module.add_parser(commands)
     return parser
 

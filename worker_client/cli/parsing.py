@@ -4,6 +4,8 @@ import argparse
 import re
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from worker_client.contract.formats import (
     AdapterFormat,
     Format,
@@ -11,6 +13,7 @@ from worker_client.contract.formats import (
     known_formats,
     load_format,
 )
+from worker_client.contract.wire import WorkerName
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]?)B?", re.IGNORECASE)
 _FACTOR = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -82,6 +85,30 @@ def add_models_dir(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where base models lie (default: MODELEN_MODELS_DIR, else this platform's place)",
     )
+
+
+def add_coordinator(parser: argparse.ArgumentParser) -> None:
+    """Its address, and where this computer keeps what it knows of it."""
+    parser.add_argument("url", metavar="URL", help="the coordinator's address")
+    parser.add_argument(
+        "--state-dir",
+        type=Path,
+        metavar="DIR",
+        help="what must outlive a restart (default: MODELEN_STATE_DIR, else this platform's place)",
+    )
+    parser.add_argument(
+        "--allow-http", action="store_true", help="accept plain http beyond this computer"
+    )
+
+
+def name_argument(text: str) -> str:
+    """A pseudonym as the protocol allows it."""
+    try:
+        return TypeAdapter(WorkerName).validate_python(text)
+    except ValidationError:
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is no pseudonym: use 3 to 32 of a-z 0-9 - _"
+        ) from None
 
 
 def size_argument(text: str) -> int:

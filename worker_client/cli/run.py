@@ -4,11 +4,11 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from worker_client.cli.exits import HELP, Exit
 from worker_client.cli.parsing import (
+    add_coordinator,
     add_models_dir,
+    name_argument,
     new_parser,
     positive_float,
     positive_int,
@@ -18,14 +18,15 @@ from worker_client.client.faults import Final, ProtocolBroken
 from worker_client.client.link import Link
 from worker_client.client.patience import Backoff, Patience
 from worker_client.contract.addresses import AddressRefused, check_base_url
-from worker_client.contract.wire import WorkerName
+from worker_client.contract.errors import Refusal
 from worker_client.display import events
 from worker_client.display.screens import Display, open_display
 from worker_client.loop.limits import DiskShort, Limits, TaskRefused
+from worker_client.loop.registration import Identity
 from worker_client.loop.stop import StopSignals
 from worker_client.loop.task import Bench, Totals
 from worker_client.loop.trainer import Trainer, TrainerBroken, TrainerSettings
-from worker_client.loop.worker import Hopeless, Identity, Worker
+from worker_client.loop.worker import Hopeless, Worker
 from worker_client.state.folder import CoordinatorState, default_state_dir, own_name
 from worker_client.state.lock import StateBusy
 
@@ -39,29 +40,44 @@ EXITS: dict[type[Exception], Exit] = {
     StateBusy: Exit.BUSY,
     OSError: Exit.COMPUTER,
 }
+REMEDIES = {
+    Refusal.NAME_TAKEN.code: "; choose another with --name",
+    Refusal.TOKEN_REQUIRED.code: (
+        "; leave out --no-register, or choose another with --name if it is not yours"
+    ),
+    Refusal.STATE_COPIED.code: (
+        "; work on each computer with a state folder of its own: here, start again with a new "
+        "--state-dir and another --name"
+    ),
+}
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     example = "run https://example.org/c/tr-wiki --threads 4"
     parser = new_parser(commands, "run", "work for a coordinator until its run is over", example)
     parser.epilog = f"{parser.epilog}\n\n{HELP}"
-    parser.add_argument("url", metavar="URL", help="the coordinator's address")
+    add_coordinator(parser)
     parser.add_argument(
         "--name",
         type=name_argument,
         help="pseudonym: 3 to 32 of a-z 0-9 - _ (default: a made-up one, kept)",
     )
     parser.add_argument(
+        "--no-register",
+        dest="register",
+        action="store_false",
+        help="work without owning the name; such work earns no trust and no receipts",
+    )
+    parser.add_argument(
+        "--leaderboard",
+        action=argparse.BooleanOptionalAction,
+        help="stand on the run's public leaderboard, or not (default: as chosen before; first yes)",
+    )
+    parser.add_argument(
         "--threads", type=positive_int, metavar="N", help="CPU threads to train with"
     )
     parser.add_argument(
         "--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda or cuda:N"
-    )
-    parser.add_argument(
-        "--state-dir",
-        type=Path,
-        metavar="DIR",
-        help="what must outlive a restart (default: MODELEN_STATE_DIR, else this platform's place)",
     )
     add_models_dir(parser)
     parser.add_argument(
@@ -72,9 +88,6 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.add_argument(
         "--json", action="store_true", help="one JSON object per line, for programs"
-    )
-    parser.add_argument(
-        "--allow-http", action="store_true", help="accept plain http beyond this computer"
     )
     _add_caps(parser)
     parser.set_defaults(execute=execute)
@@ -105,16 +118,6 @@ def _add_caps(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def name_argument(text: str) -> str:
-    """A pseudonym as the protocol allows it."""
-    try:
-        return TypeAdapter(WorkerName).validate_python(text)
-    except ValidationError:
-        raise argparse.ArgumentTypeError(
-            f"{text[:40]!r} is no pseudonym: use 3 to 32 of a-z 0-9 - _"
-        ) from None
-
-
 def execute(args: argparse.Namespace) -> Exit:
     display = open_display(args.json)
     totals = Totals()
@@ -132,7 +135,8 @@ def _run(args: argparse.Namespace, display: Display, totals: Totals) -> Exit:
         return Exit.USAGE
     except tuple(EXITS) as error:
         code = getattr(error, "code", "") or type(error).__name__
-        display.show(events.Error(code, str(error), fatal=True))
+        message = f"{error}{REMEDIES.get(code, '')}"
+        display.show(events.Error(code, message, fatal=True))
         display.show(totals.finished("error"))
         return _status(error)
     display.show(totals.finished(reason))
@@ -171,5 +175,6 @@ def _work(args: argparse.Namespace, display: Display, totals: Totals) -> str:
             limits=Limits(args.max_hours, args.max_disk, args.max_transfer),
             own_data=args.data,
         )
-        identity = Identity(args.name or own_name(root), str(state.folder))
+        name = args.name or own_name(root)
+        identity = Identity(name, str(state.folder), args.register, args.leaderboard)
         return Worker(bench, identity, args.tasks).run()

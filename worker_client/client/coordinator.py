@@ -34,6 +34,27 @@ def about(link: Link) -> wire.About | None:
         raise
 
 
+def register(link: Link, registration: wire.Registration) -> wire.Standing | None:
+    """Own a name; None where a coordinator keeps no names.
+
+    Raises:
+        Passing, Final: as ``Link.call``.
+    """
+    try:
+        answer = link.send("POST", "/kayit", registration)
+    except Final as fault:
+        if fault.status == 404:
+            return None
+        raise
+    return answer.parse(wire.RegistrationAnswer).standing
+
+
+def receipts(link: Link, before: int | None = None) -> wire.Receipts:
+    """A page of the receipts of whoever the link's token belongs to."""
+    query = "" if before is None else f"?once={before}"
+    return link.call("GET", f"/makbuz{query}").parse(wire.Receipts)
+
+
 def ask(link: Link, request: wire.LeaseRequest) -> wire.Task | NoWork:
     """A lease, or how long to wait for one.
 

@@ -73,11 +73,15 @@ class Answer:
 
 
 class Link:
-    """Requests to one coordinator, all below ``base_url``. Not to be shared between threads."""
+    """Requests to one coordinator, all below ``base_url``. Not to be shared between threads.
+
+    ``token`` is what owns the worker's name here; nothing else is ever sent it.
+    """
 
     def __init__(self, base_url: str, traffic: Traffic | None = None) -> None:
         self.base_url = base_url
         self.traffic = traffic or Traffic()
+        self.token: str | None = None
         self._session = requests.Session()
         # Without this, requests would send passwords it finds in the person's .netrc.
         self._session.auth = lambda request: request
@@ -95,6 +99,12 @@ class Link:
 
     def close(self) -> None:
         self._session.close()
+
+    def twin(self) -> "Link":
+        """Another line to the same coordinator, for another thread."""
+        twin = Link(self.base_url, self.traffic)
+        twin.token = self.token
+        return twin
 
     def call(
         self, method: str, path: str, *, body: Body = None, headers: Mapping[str, str] | None = None
@@ -179,6 +189,8 @@ class Link:
     def _request(
         self, method: str, url: str, body: Body, headers: dict[str, str]
     ) -> requests.Response:
+        if self.token:
+            headers = headers | {"Authorization": f"Bearer {self.token}"}
         with self._counted(body), _as_passing():
             return self._session.request(
                 method,

@@ -52,6 +52,24 @@ class Started(Event):
 
 
 @dataclass(frozen=True)
+class Registered(Event):
+    """The name belongs to this state folder's token. ``approved`` is False while an admin of a
+    closed run has still to let it in."""
+
+    name = "registered"
+    worker: str
+    approved: bool
+
+    def text(self) -> str:
+        if self.approved:
+            return f"{self.worker} is registered here; its token is in the state folder"
+        return (
+            f"{self.worker} is registered and waits for approval by an admin of this run; "
+            "you can leave this running, or start it again later"
+        )
+
+
+@dataclass(frozen=True)
 class Ready(Event):
     """The training process has loaded the model."""
 

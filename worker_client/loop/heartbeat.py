@@ -18,6 +18,10 @@ GONE = frozenset(
         Refusal.LEASE_KEY_INVALID,
         Refusal.UNIT_TAKEN,
         Refusal.ROUND_CLOSED,
+        # A lease ends with its worker's welcome.
+        Refusal.AWAITING_APPROVAL,
+        Refusal.WORKER_PAUSED,
+        Refusal.WORKER_BLOCKED,
     )
 )
 
@@ -61,12 +65,12 @@ class Heartbeat:
         """Seconds until the next beat, or None for no more."""
         try:
             answer = tell_progress(self._link, self._task.lease_id, self._progress())
-        except Passing as fault:
+        except (Passing, Final) as fault:
+            if fault.code in GONE or isinstance(fault, Final):
+                self.wanted = fault.code not in GONE
+                return None
             self._backoff.failed(fault.retry_after)
             return max(SHORTEST_S, self._backoff.remaining())
-        except Final as fault:
-            self.wanted = fault.code not in GONE
-            return None
         self.wanted = answer.go_on
         self._seconds = answer.lease_seconds or self._seconds
         return self._interval() if answer.go_on else None

@@ -74,8 +74,7 @@ class Bench:
 
     def beat_for(self, task: wire.Task, *, late: bool = False) -> Heartbeat:
         """A heartbeat with a line of its own: requests' sessions are not for two threads."""
-        link = Link(self.link.base_url, self.totals.traffic)
-        return Heartbeat(link, task, self.patience.backoff, late)
+        return Heartbeat(self.link.twin(), task, self.patience.backoff, late)
 
 
 def show_ready(display: Display, ready: Ready | None) -> None:

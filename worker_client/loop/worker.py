@@ -9,7 +9,6 @@ instant costs at most the training of one task:
 """
 
 import random
-from dataclasses import dataclass
 
 from worker_client.client import coordinator
 from worker_client.client.faults import Final, ProtocolBroken, Stopped
@@ -18,6 +17,7 @@ from worker_client.contract.errors import Refusal
 from worker_client.display import events
 from worker_client.loop import delivery
 from worker_client.loop.limits import check_about, check_task
+from worker_client.loop.registration import Identity, register
 from worker_client.loop.task import STOPPED, UNWANTED, Bench, Training, show_ready
 from worker_client.loop.trainer import TaskDropped, TrainingFailed
 from worker_client.state.records import FinishedResult, Work
@@ -32,12 +32,6 @@ UNLUCKY = frozenset({Refusal.UNIT_TAKEN.code, Refusal.ROUND_CLOSED.code})
 
 class Hopeless(Exception):
     """Task after task went wrong; the message says how the last one did."""
-
-
-@dataclass(frozen=True)
-class Identity:
-    name: str
-    state_dir: str
 
 
 class Worker:
@@ -87,7 +81,9 @@ class Worker:
                 state_dir=self._identity.state_dir,
             )
         )
-        if fmt:  # before the first lease: loading takes seconds in which nobody should wait for us
+        welcome = register(bench, self._identity)
+        # Before the first lease: loading takes seconds in which nobody should wait for us.
+        if fmt and welcome:
             show_ready(bench.display, bench.trainer.load(fmt.id))
 
     def _one_task(self) -> None:
@@ -124,13 +120,20 @@ class Worker:
         return self._ask(work, resumed)
 
     def _draw(self) -> Work:
-        work = Work(worker=self._identity.name, request_id=wire.LeaseRequest.draw_request_id())
+        name = self._identity.name
+        work = Work(
+            worker=name,
+            request_id=wire.LeaseRequest.draw_request_id(),
+            sequence=self._bench.state.next_sequence(name) if self._bench.link.token else None,
+        )
         self._bench.state.save_work(work)
         return work
 
     def _ask(self, work: Work, resumed: bool) -> Work | None:
         bench = self._bench
-        request = wire.LeaseRequest(worker=work.worker, request_id=work.request_id)
+        request = wire.LeaseRequest(
+            worker=work.worker, request_id=work.request_id, sequence=work.sequence
+        )
         try:
             answer = bench.patience.call(lambda: coordinator.ask(bench.link, request), resets=False)
         except coordinator.RequestUsed:
@@ -142,7 +145,7 @@ class Worker:
             bench.patience.wait("no work right now")
             return None
         check_task(answer, bench.limits, bench.own_data)
-        work = Work(worker=work.worker, request_id=work.request_id, task=answer)
+        work = work.model_copy(update={"task": answer, "result": None})
         bench.state.save_work(work)
         self._show_leased(work, resumed)
         delivery.ask_fates(bench, answer.round)

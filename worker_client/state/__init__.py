@@ -8,6 +8,7 @@
         address.txt                  whose folder this is, for people
         lock                         held while a worker works for this coordinator
         backoff.json                 not before when, failures in a row
+        pseudonym-<name>.json        the token that owns the name here, lease requests counted
         work.json                    request id, then lease, then finished result
         delivered.json               results whose fate is not known yet
         trainer.log                  the training process's own words

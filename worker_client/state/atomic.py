@@ -10,9 +10,14 @@ R = TypeVar("R", bound=BaseModel)
 
 
 def save(path: Path, record: BaseModel) -> None:
-    """Replace ``path`` by ``record``: temporary file, fsync, rename, fsync of the folder."""
+    """Replace ``path`` by ``record``: temporary file, fsync, rename, fsync of the folder.
+
+    Only its owner may read it: records hold tokens and keys.
+    """
     temporary = path.with_name(path.name + ".new")
-    with temporary.open("w", encoding="utf-8") as file:
+    temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "w", encoding="utf-8") as file:
         file.write(record.model_dump_json(indent=1, by_alias=True))
         file.flush()
         os.fsync(file.fileno())

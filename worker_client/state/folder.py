@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from worker_client.client.patience import BackoffRecord
+from worker_client.contract.wire import Registration
 from worker_client.state import atomic
 from worker_client.state.lock import FolderLock
 from worker_client.state.names import draw_name
-from worker_client.state.records import Delivered, DeliveredList, Name, Work
+from worker_client.state.records import Delivered, DeliveredList, Name, Pseudonym, Work
 
 ENVIRONMENT = "MODELEN_STATE_DIR"
 MAX_KEPT_RESULTS = 8
@@ -40,11 +41,20 @@ def _folder_name(base_url: str) -> str:
     return f"{host[:60]}-{hashlib.sha256(base_url.encode()).hexdigest()[:12]}"
 
 
+def coordinator_folder(root: Path, base_url: str) -> Path:
+    return root / "coordinators" / _folder_name(base_url)
+
+
+def load_pseudonym(folder: Path, name: str) -> Pseudonym | None:
+    """The name as a coordinator's ``folder`` knows it; reading needs no lock."""
+    return atomic.load(folder / f"pseudonym-{name}.json", Pseudonym)
+
+
 class CoordinatorState:
     """Everything remembered about one coordinator. Entering takes the folder's lock."""
 
     def __init__(self, root: Path, base_url: str) -> None:
-        self.folder = root / "coordinators" / _folder_name(base_url)
+        self.folder = coordinator_folder(root, base_url)
         self.files = self.folder / "files"
         self.results = self.folder / "results"
         self.trainer_log = self.folder / "trainer.log"
@@ -69,6 +79,22 @@ class CoordinatorState:
 
     def save_backoff(self, record: BackoffRecord) -> None:
         atomic.save(self.folder / "backoff.json", record)
+
+    # Who we are here
+
+    def pseudonym(self, name: str) -> Pseudonym:
+        """The name with its token, drawn at the first call and kept."""
+        known = load_pseudonym(self.folder, name)
+        return known or self._keep(Pseudonym(name=name, token=Registration.draw_token()))
+
+    def next_sequence(self, name: str) -> int:
+        """A number above all that were drawn for the name before; on disk when it returns."""
+        known = self.pseudonym(name)
+        return self._keep(known.model_copy(update={"sequence": known.sequence + 1})).sequence
+
+    def _keep(self, pseudonym: Pseudonym) -> Pseudonym:
+        atomic.save(self.folder / f"pseudonym-{pseudonym.name}.json", pseudonym)
+        return pseudonym
 
     # Work in hand
 

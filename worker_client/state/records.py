@@ -15,11 +15,20 @@ class FinishedResult(BaseModel):
     loss: float | None = None
 
 
+class Pseudonym(BaseModel):
+    """A name at one coordinator: the token that owns it, and how many requests were drawn."""
+
+    name: str
+    token: str
+    sequence: int = 0
+
+
 class Work(BaseModel):
     """The attempt in hand: asked for, then leased (``task``), then trained (``result``)."""
 
     worker: str
     request_id: str
+    sequence: int | None = None
     task: Task | None = None
     result: FinishedResult | None = None
 

@@ -323,7 +323,7 @@ def test_two_computers_with_one_state_folder_are_noticed(wide, sequence):
     assert asked(wide, 3).status_code == 200
     answer = asked(wide, sequence)
     assert said(answer) == (409, "isci_kopya", False)
-    assert "--state-dir" in answer.json()["detail"]
+    assert "copy of this state folder" in answer.json()["detail"]
     row = owner(wide.run)
     assert (row.copies_seen, row.sequence) == (1, 3) and row.copy_seen_at
     assert asked(wide, 4).status_code == 200, "whoever was first goes on"

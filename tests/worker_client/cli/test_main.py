@@ -8,7 +8,7 @@ from worker_client.cli.exits import Exit
 from worker_client.cli.main import build_parser, main
 from worker_client.cli.parsing import size_argument
 
-COMMANDS = ["run", "models", "evaluate", "doctor", "init-snapshot", "shard", "export"]
+COMMANDS = ["run", "receipts", "models", "evaluate", "doctor", "init-snapshot", "shard", "export"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -14,9 +14,10 @@ from worker_client.client.link import Link
 from worker_client.client.patience import Backoff, Patience
 from worker_client.display import events
 from worker_client.loop.limits import Limits
+from worker_client.loop.registration import Identity
 from worker_client.loop.task import Bench, Totals
 from worker_client.loop.trainer import Trainer, TrainerSettings
-from worker_client.loop.worker import Identity, Worker
+from worker_client.loop.worker import Worker
 from worker_client.state.folder import CoordinatorState
 
 E = TypeVar("E", bound=events.Event)
@@ -61,6 +62,8 @@ class Rig:
     trainer: Trainer
     limits: Limits = field(default_factory=Limits)
     own_data: Path | None = None
+    registers: bool = True
+    listed: bool | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     told: Told = field(default_factory=Told)
     totals: Totals = field(default_factory=Totals)
@@ -85,7 +88,8 @@ class Rig:
             bench = Bench(
                 link, patience, state, self.trainer, told, self.totals, self.limits, self.own_data
             )
-            return Worker(bench, Identity(name, str(state.folder)), tasks).run()
+            identity = Identity(name, str(state.folder), self.registers, self.listed)
+            return Worker(bench, identity, tasks).run()
 
 
 @pytest.fixture(scope="session")
