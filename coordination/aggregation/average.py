@@ -11,16 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from coordination.aggregation.gram import gram_matrix
+from coordination.aggregation.passes import over_slices
 from coordination.aggregation.rules import Choice, CoordinateRule, SharesRule
 from coordination.aggregation.rules.distance import clip_factors, steady
-from coordination.aggregation.vectors import (
-    FLOAT32,
-    Rows,
-    Slice,
-    VectorFile,
-    slices,
-    squared_distance,
-)
+from coordination.aggregation.vectors import FLOAT32, Slice, VectorFile, squared_distance
 
 
 @dataclass(frozen=True)
@@ -79,15 +73,15 @@ def _clip_to_median(
     elif gram.size:
         norms = np.sqrt(np.diag(gram))
     else:
-        norms = np.sqrt([_squared_norm(start, result.vector) for result in results])
+        norms = _measure_norms(start, [result.vector for result in results])
     return steady(clip_factors(norms, float(np.median(norms))))
 
 
-def _squared_norm(start: VectorFile, vector: VectorFile) -> float:
-    with Rows([start, vector]) as rows:
-        buffer = np.empty((2, rows.columns), FLOAT32)
-        pairs = (rows.read(*span, buffer) for span in slices(start.count, rows.columns))
-        return sum(squared_distance(values, origin) for origin, values in pairs)
+def _measure_norms(start: VectorFile, vectors: Sequence[VectorFile]) -> np.ndarray:
+    def squares(begin: int, end: int, rows: np.ndarray) -> np.ndarray:
+        return np.array([squared_distance(row, rows[0]) for row in rows[1:]])
+
+    return np.sqrt(sum(over_slices([start, *vectors], squares), np.zeros(len(vectors))))
 
 
 def averages(
@@ -105,12 +99,12 @@ def _by_coordinate(
 ) -> Iterator[Slice]:
     rule, f = average.choice.rule, average.choice.f
     assert isinstance(rule, CoordinateRule)
-    with Rows([start, *vectors]) as rows:
-        buffer = np.empty((len(vectors) + 1, rows.columns), FLOAT32)
-        for begin, end in slices(start.count, rows.columns):
-            matrix = rows.read(begin, end, buffer)
-            _clip(matrix[0], matrix[1:], average.factors)
-            yield Slice(begin, end, matrix[0], rule.combine(matrix[1:], f))
+
+    def combine(begin: int, end: int, rows: np.ndarray) -> Slice:
+        _clip(rows[0], rows[1:], average.factors)
+        return Slice(begin, end, rows[0], rule.combine(rows[1:], f))
+
+    return over_slices([start, *vectors], combine)
 
 
 def _clip(origin: np.ndarray, matrix: np.ndarray, factors: np.ndarray) -> None:
@@ -126,12 +120,11 @@ def _by_shares(
 ) -> Iterator[Slice]:
     """``start + sum(shares * updates)``; results without a share are not read."""
     used = np.flatnonzero(shares)
-    taking_part = shares[used]
-    with Rows([start, *(vectors[int(i)] for i in used)]) as rows:
-        buffer = np.empty((len(used) + 1, rows.columns), FLOAT32)
-        for begin, end in slices(start.count, rows.columns):
-            matrix = rows.read(begin, end, buffer)
-            yield Slice(begin, end, matrix[0], weighted_sum(matrix, taking_part))
+
+    def combine(begin: int, end: int, rows: np.ndarray) -> Slice:
+        return Slice(begin, end, rows[0], weighted_sum(rows, shares[used]))
+
+    return over_slices([start, *(vectors[int(i)] for i in used)], combine)
 
 
 def weighted_sum(matrix: np.ndarray, shares: np.ndarray) -> np.ndarray:

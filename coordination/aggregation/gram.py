@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coordination.aggregation.vectors import FLOAT32, Rows, VectorFile, slices
+from coordination.aggregation.passes import over_slices
+from coordination.aggregation.vectors import VectorFile
 
 
 def gram_matrix(start: VectorFile, vectors: Sequence[VectorFile]) -> np.ndarray:
@@ -13,12 +14,10 @@ def gram_matrix(start: VectorFile, vectors: Sequence[VectorFile]) -> np.ndarray:
     Slices are multiplied in float32 and summed in float64: of vectors with finite norms every
     entry is right to about 1e-7 of the product of their norms.
     """
+
+    def products(begin: int, end: int, rows: np.ndarray) -> np.ndarray:
+        updates = np.subtract(rows[1:], rows[0], out=rows[1:])
+        return updates @ updates.T
+
     n = len(vectors)
-    gram = np.zeros((n, n))
-    with Rows([start, *vectors]) as rows:
-        buffer = np.empty((n + 1, rows.columns), FLOAT32)
-        for begin, end in slices(start.count, rows.columns):
-            matrix = rows.read(begin, end, buffer)
-            updates = np.subtract(matrix[1:], matrix[0], out=matrix[1:])
-            gram += updates @ updates.T
-    return gram
+    return sum(over_slices([start, *vectors], products), np.zeros((n, n)))

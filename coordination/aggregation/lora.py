@@ -127,8 +127,8 @@ def _modules(
     weights = np.array([rest, *shares[used]])
     first = 0 if abs(rest) > NEGLIGIBLE_SHARE else 1
     width = max(pair.end - pair.begin for pair in pairs)
-    buffer = np.empty((len(used) + 1, width), FLOAT32)
     with Rows([start, *(vectors[i] for i in used)]) as rows:
+        buffer = rows.buffer(width)
         for pair in pairs:
             values = rows.read(pair.begin, pair.end, buffer)
             yield values[0].copy(), _ModuleRows(pair, values[first:]), weights[first:]

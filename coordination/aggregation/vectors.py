@@ -13,9 +13,6 @@ FLOAT32 = np.dtype("<f4")
 # Half a MiB. Merging 32 results of 40 MB took 0.67 s of processor time so, 0.90 s with a quarter
 # of it (opening files) and 0.77 s with twice as much (the cache).
 SLICE_FLOATS = 131_072
-# Of many files at once read together, the rows of a slice shall fit into a processor's cache.
-ROWS_FLOATS = 1_048_576
-MAX_ROW_FLOATS = 65_536
 # A process may hold 1024 descriptors by default, and a server has sockets as well.
 HELD_FILES = 256
 
@@ -109,10 +106,9 @@ class Rows:
                 vector.read(start, stop, rows[number])
         return rows
 
-    @property
-    def columns(self) -> int:
-        """A good width of slices."""
-        return min(MAX_ROW_FLOATS, max(1, ROWS_FLOATS // max(1, len(self.vectors))))
+    def buffer(self, columns: int) -> np.ndarray:
+        """Uninitialised float32 to read slices of up to ``columns`` values into."""
+        return np.empty((len(self.vectors), columns), FLOAT32)
 
 
 def slices(count: int, step: int = SLICE_FLOATS) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coordination.aggregation.rules.network import blocks, ranks
+from coordination.aggregation.rules.network import ranks
 from coordination.aggregation.rules.rule import CoordinateRule
 
 
@@ -29,13 +29,8 @@ class TrimmedMean(CoordinateRule):
 
 def _mean_of_ranks(rows: np.ndarray, first: int, last: int) -> np.ndarray:
     """Summed in float64, rounded once."""
-    merged = np.empty_like(rows[0])
-    total = np.empty(rows.shape[1], np.float64)
-    for block in blocks(rows.shape[1]):
-        chosen = ranks(rows[:, block], first, last)
-        total[block] = chosen[0]
-        for row in chosen[1:]:
-            total[block] += row
-    np.divide(total, last - first, out=total)
-    merged[:] = total
-    return merged
+    chosen = ranks(rows, first, last)
+    total = chosen[0].astype(np.float64)
+    for row in chosen[1:]:
+        total += row
+    return (total / len(chosen)).astype(np.float32)

@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Columns that are sorted at once: 32 rows of them fit into a core's second-level cache.
-BLOCK = 4096
-
 
 class Comparator(NamedTuple):
     """Rows ``low`` < ``high``; which of minimum and maximum anything later looks at."""
@@ -72,8 +69,3 @@ def ranks(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
         else:
             np.maximum(a, b, out=b)
     return lines[first:last]
-
-
-def blocks(columns: int) -> Iterator[slice]:
-    for begin in range(0, columns, BLOCK):
-        yield slice(begin, min(begin + BLOCK, columns))

@@ -11,6 +11,8 @@ import torch
 
 from coordination.aggregation.merge import Contribution, MergePlan, MergeReport, merge
 from coordination.aggregation.outer import Nesterov
+from coordination.aggregation.passes import BUFFER_FLOATS
+from coordination.aggregation.rules import RULES
 from coordination.aggregation.vectors import SLICE_FLOATS, VectorFile
 from tests.coordination.aggregation.files import vector_file
 
@@ -145,12 +147,15 @@ def test_senseless_outer_settings_are_refused(lr: float, momentum: float) -> Non
         Nesterov(lr, momentum)
 
 
-def test_memory_does_not_grow_with_vector_or_results(tmp_path: Path) -> None:
-    count = 16 * SLICE_FLOATS  # 8 MiB a vector
-    start = vector_file(tmp_path / "w", np.ones(count))
+@pytest.mark.parametrize("rule", ["mean", "trimmed_mean", "geometric_median"])
+@pytest.mark.parametrize("n", [3, 60])
+def test_memory_does_not_grow_with_vector_or_results(tmp_path: Path, rule: str, n: int) -> None:
+    start = vector_file(tmp_path / "w", np.ones(2 * SLICE_FLOATS))
+    plan = MergePlan(RULES[rule], clip=True)
+    parts = [Contribution(start, norm=1.0 + i) for i in range(n)]
     with (tmp_path / "out").open("wb") as out:
         tracemalloc.start()
-        merge(start, [start], [Contribution(start)] * 40, MergePlan(), out.write, [out.write])
+        merge(start, [start], parts, plan, out.write, [out.write])
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert peak < 8 * 2**20
+    assert peak < 4 * BUFFER_FLOATS + 8 * 2**20

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coordination.aggregation.rules.network import BLOCK, batcher, ranks, selection
+from coordination.aggregation.rules.network import batcher, ranks, selection
 
 
 @pytest.mark.parametrize("n", [*range(1, 41), 128])
@@ -26,7 +26,3 @@ def test_comparators_that_nothing_wanted_depends_on_are_left_out() -> None:
     assert len(selection(32, 15, 17)) < 160
     assert len(selection(32, 0, 1)) == 31  # a minimum needs every other row once
     assert selection(32, 0, 32) == ()
-
-
-def test_blocks_are_small_enough_for_a_cache() -> None:
-    assert 32 * BLOCK * 4 <= 2**19

@@ -12,7 +12,7 @@ from coordination.aggregation.rules.rule import Rule
 from tests.coordination.aggregation.files import vector_file
 from tests.coordination.aggregation.rules.plain import ATTACKS, PLAIN, clipped, updates
 
-COUNT = 70_001  # more than a slice, and no multiple of anything
+COUNT = 40_001  # more than a slice, and no multiple of anything
 NAMES = sorted(RULES)
 
 
