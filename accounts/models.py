@@ -124,26 +124,33 @@ class AuditEvent(models.Model):
 class ApiKey(models.Model):
     """A key for the Portal API; only its SHA-256 is kept."""
 
-    owner = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
+    owner = models.ForeignKey(
+        User, models.CASCADE, related_name="api_keys", verbose_name=_("owner")
+    )
     coordinator = models.ForeignKey(
         "portal.Coordinator",
         models.CASCADE,
         null=True,
         related_name="api_keys",
+        verbose_name=_("coordinator"),
         help_text=_("Empty: all coordinators of its owner."),
     )
     key_id = models.CharField(
-        max_length=8, unique=True, help_text=_("Public: its first characters.")
+        _("public part"), max_length=8, unique=True, help_text=_("Public: its first characters.")
     )
     digest = models.CharField(max_length=64)
     name = models.CharField(_("name"), max_length=80)
     scopes = models.JSONField(_("scopes"), default=list)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     expires_at = models.DateTimeField(_("expires"))
-    warned_days = models.PositiveIntegerField(null=True, help_text=_("Last warning, days before."))
-    last_used_at = models.DateTimeField(null=True)
-    revoked_at = models.DateTimeField(null=True)
-    replaced_by = models.OneToOneField("self", models.SET_NULL, null=True, related_name="replaces")
+    warned_days = models.PositiveIntegerField(
+        _("warned of its end"), null=True, help_text=_("Last warning, days before.")
+    )
+    last_used_at = models.DateTimeField(_("last used"), null=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True)
+    replaced_by = models.OneToOneField(
+        "self", models.SET_NULL, null=True, related_name="replaces", verbose_name=_("replaced by")
+    )
 
     class Meta:
         verbose_name = _("API key")

@@ -91,7 +91,7 @@ NO_CHANGE_OF_OTHERS = {
     "account_set_password": "for a caller without a password",
     "mfa_activate_totp": _OWN,
     "mfa_add_webauthn": _OWN,
-    "socialaccount_connections": "the caller's own: tests/accounts/test_social.py",
+    "socialaccount_connections": "the caller's own: tests/e2e/test_social.py",
     "mfa_download_recovery_codes": _SHOWS,
     "mfa_view_recovery_codes": _SHOWS,
     "portal:feed": _SHOWS,

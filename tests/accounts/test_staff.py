@@ -2,8 +2,11 @@ import time
 
 import pytest
 from allauth.mfa.models import Authenticator
+from django.contrib.admin import site
+from django.contrib.admin.utils import flatten_fieldsets
 from django.core.management import call_command
-from django.test import Client
+from django.test import Client, RequestFactory
+from django.utils import translation
 from pytest_django import Settings
 
 from accounts.create_admin import create_admin
@@ -112,6 +115,22 @@ def test_createsuperuser_makes_somebody_who_can_sign_in(
     call_command("createsuperuser", interactive=False, email="root@example.org", verbosity=0)
     client = sign_in(User.objects.get())
     assert client.get("/admin/").headers["Location"] == "/accounts/2fa/"
+
+
+@pytest.mark.parametrize("app", ["accounts", "portal"])
+def test_the_administration_names_things_in_turkish(app: str) -> None:
+    """Whatever one of its pages shows by the name of the model's field."""
+    for model, pages in site._registry.items():
+        if model._meta.app_label != app:
+            continue
+        request = RequestFactory().get("/")
+        request.user = User(is_superuser=True, is_staff=True, is_active=True)
+        shown = {*flatten_fieldsets(pages.get_fieldsets(request)), *pages.get_list_display(request)}
+        fields = [field for field in model._meta.fields if field.name in shown]
+        assert fields
+        with translation.override("tr"):
+            turkish = [str(field.verbose_name) for field in fields]
+        assert not {str(field.verbose_name) for field in fields} & set(turkish)
 
 
 def test_nobody_reads_secrets_in_the_administration(
