@@ -25,8 +25,8 @@ PER_PAGE = 18
 MAX_PAGE = 1000
 # The columns of a card; the long ones are left where they are.
 SHOWN = (
-    "slug", "name", "description", "base_model", "languages", "presence", "round", "rounds",
-    "workers", "loss",
+    "slug", "name", "description", "base_model", "languages", "presence", "proof", "round",
+    "rounds", "workers", "loss",
 )  # fmt: skip
 
 

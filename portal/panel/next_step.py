@@ -39,6 +39,8 @@ def next_step(coordinator: Coordinator) -> Step:
         return _step(_("Prove that the address is yours; it is not listed before."), VERIFY)
     if coordinator.proof == Proof.STALE:
         return _step(_("The address can no longer be verified; it will be delisted."), VERIFY)
+    if coordinator.failing_since:
+        return _step(_("The last look at the address failed. See what was found."), VERIFY)
     if state == State.SUBMITTED:
         return Step(_("An admin will read the application; you will get a mail."))
     if coordinator.presence == Presence.NEVER:

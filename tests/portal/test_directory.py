@@ -146,8 +146,10 @@ def test_the_page_of_a_coordinator(client: Client, listed: Coordinator) -> None:
 
 
 def test_a_stale_proof_is_told(client: Client, listed: Coordinator) -> None:
+    assert "verification stale" not in client.get(LIST).content.decode()
     Coordinator.objects.filter(pk=listed.pk).update(proof=Proof.STALE)
     assert "could not be verified lately" in client.get(listed.get_absolute_url()).content.decode()
+    assert '<span class="badge">verification stale</span>' in client.get(LIST).content.decode()
 
 
 def test_parts_and_status_have_tags_that_change_with_a_beat(

@@ -193,6 +193,8 @@ def test_the_next_step(
         assert next_step(listed_other).page == "portal:panel-heartbeats"
     listed_other.presence = Presence.ONLINE
     assert "All is well" in str(next_step(listed_other).text)
+    listed_other.failing_since = timezone.now()
+    assert next_step(listed_other).page == "portal:panel-verification"
     listed_other.proof = Proof.STALE
     assert next_step(listed_other).page == "portal:panel-verification"
     suspend(listed_other, by=admin, message="complaints")
