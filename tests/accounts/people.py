@@ -8,14 +8,22 @@ import time
 
 from django.core import mail
 
+from accounts.adapter import DELIVERIES
+
 PASSWORD = "a long enough passphrase"
 
 
 def link_in_mail() -> str:
     """The first link of the newest mail, without its host."""
+    wait_for_deliveries()
     found = re.search(r"https?://[^/\s]+(/\S+)", str(mail.outbox[-1].body))
     assert found, mail.outbox[-1].body
     return found[1]
+
+
+def wait_for_deliveries() -> None:
+    """Return when what goes out beside an answer is out: deliveries go one after another."""
+    DELIVERIES.submit(lambda: None).result()
 
 
 def code(secret: str) -> str:

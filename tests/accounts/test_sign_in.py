@@ -1,12 +1,15 @@
+import socket
+
 import pytest
 from django.contrib.auth import get_user
 from django.core import mail
 from django.test import Client
 from pytest_django import Settings
 
+from accounts.adapter import DELIVERIES
 from accounts.models import User
 from tests.accounts.conftest import Activate, SignIn
-from tests.accounts.people import PASSWORD, code, link_in_mail
+from tests.accounts.people import PASSWORD, code, link_in_mail, wait_for_deliveries
 
 SIGN_UP = {"email": "new@example.org", "password1": PASSWORD}
 pytestmark = pytest.mark.django_db
@@ -62,6 +65,7 @@ def test_a_new_password_by_mail(client: Client, ada: User) -> None:
     for email in ("nobody@example.org", ada.email):
         answer = client.post("/accounts/password/reset/", {"email": email})
         assert answer.headers["Location"] == "/accounts/password/reset/done/"
+    wait_for_deliveries()
     assert [message.to for message in mail.outbox] == [[ada.email]]
     form = client.get(link_in_mail(), follow=True).request["PATH_INFO"]
     new = "quite another passphrase"
@@ -150,6 +154,7 @@ def test_mail_speaks_its_readers_language(client: Client, ada: User) -> None:
     client.post(
         "/accounts/password/reset/", {"email": ada.email}, headers={"Accept-Language": "en"}
     )
+    wait_for_deliveries()
     assert "Şifre" in mail.outbox[-1].subject
 
 
@@ -166,6 +171,22 @@ def test_signing_up_survives_a_mail_server_that_is_away(
     answer = client.post("/accounts/signup/", SIGN_UP)
     assert answer.headers["Location"] == "/accounts/confirm-email/"
     assert "could not send account/email/email_confirmation_signup" in caplog.text
+
+
+def test_how_long_the_mail_takes_tells_nobody_who_has_an_account(
+    client: Client, ada: User, settings: Settings
+) -> None:
+    """The answer is there while the mail server, which says nothing yet, has the mail to take."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = silent.getsockname()[:2]
+        settings.EMAIL_TIMEOUT = 60
+        client.post("/accounts/password/reset/", {"email": ada.email})
+        after_it = DELIVERIES.submit(lambda: None)
+        caller, _address = silent.accept()
+        assert not after_it.done()
+        caller.close()
+    after_it.result()
 
 
 def test_a_session_ends(ada: User, sign_in: SignIn) -> None:
