@@ -342,7 +342,10 @@ class Round(models.Model):
 
     @property
     def seconds(self) -> float | None:
-        return (self.published_at - self.opened_at).total_seconds() if self.published_at else None
+        if self.published_at is None:
+            return None
+        # A clock may have been set back in between.
+        return max(0.0, (self.published_at - self.opened_at).total_seconds())
 
 
 class Worker(models.Model):

@@ -45,7 +45,13 @@ REGISTRATIONS_PER_HOUR = environment.number("MODELEN_REGISTRATIONS_PER_HOUR", 60
 HEARTBEAT_SECONDS = max(1, environment.number("MODELEN_HEARTBEAT_SECONDS", 60))
 
 # Embedded mode merges in one thread, so an unfinished merge is nobody's: take it up at once.
-MERGE_CLAIM_SECONDS = 0 if MODELEN_EMBEDDED else 300
+MERGE_CLAIM_SECONDS = environment.number(
+    "MODELEN_MERGE_CLAIM_SECONDS", 0 if MODELEN_EMBEDDED else 300
+)
+# How often what a crash or a lost message left half-way is looked for.
+RECONCILE_SECONDS = max(
+    1, environment.number("MODELEN_RECONCILE_SECONDS", 2 if MODELEN_EMBEDDED else 10)
+)
 
 # --- Secrets and hosts ---------------------------------------------------------------------------
 _given_secret = os.environ.get("MODELEN_SECRET_KEY", "")
@@ -226,6 +232,8 @@ if _database["ENGINE"].endswith("sqlite3"):
     _database["TEST"] = {"NAME": MODELEN_VAR / "test.sqlite3"}
 else:
     _database["OPTIONS"] = {**_database.get("OPTIONS", {}), "pool": True}
+    # Else every connection in the pool fails one request after PostgreSQL was restarted.
+    _database["CONN_HEALTH_CHECKS"] = True
 DATABASES: dict[str, Any] = {"default": _database}
 
 # --- Redis, or memory when everything is in one process ------------------------------------------
@@ -257,6 +265,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
     else {"visibility_timeout": 4 * 3600}
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# However long Redis stays away: Celery's own default is to give up after a hundred tries.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -274,7 +284,7 @@ CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_SCHEDULE = {
     "reconcile": {
         "task": "coordination.tasks.reconcile",
-        "schedule": 2.0 if MODELEN_EMBEDDED else 10.0,
+        "schedule": float(RECONCILE_SECONDS),
         "options": {"expires": 30},
     },
     "schedule-checks": {

@@ -31,6 +31,7 @@ def _program(name: str, package: str) -> Need:
 NEEDS = {
     "chromium": _program("chromium", "chromium"),
     "curl": _program("curl", "curl"),
+    "faketime": _program("faketime", "faketime"),
     "gettext": _program("msgfmt", "gettext"),
     "namespaces": Need(
         lambda: (

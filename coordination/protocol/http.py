@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
+from django.db import InterfaceError, OperationalError
 from django.http import (
     Http404,
     HttpRequest,
@@ -20,6 +21,8 @@ from coordination.workers.welcome import admit
 from worker_client.contract import MAX_JSON_BYTES, PROTOCOL_HEADER, PROTOCOL_VERSION
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.wire import Message, explain
+
+DATABASE_RETRY_S = 5
 
 log = logging.getLogger(__name__)
 AnyMessage = TypeVar("AnyMessage", bound=Message)
@@ -86,6 +89,11 @@ def _answer(
         return problem(refused)
     except Http404:
         return problem(Refused(Refusal.NOT_FOUND, "nothing here"))
+    except (OperationalError, InterfaceError) as error:
+        # A line is enough: an outage brings many, and a full disk takes none.
+        log.error("the database failed at %s: %s", request.path, " ".join(str(error).split()))
+        detail = "the coordinator's database does not answer or its disk is full; try again later"
+        return problem(Refused(Refusal.BUSY, detail, retry_after=DATABASE_RETRY_S))
     except Exception:
         log.exception("unexpected error at %s", request.path)
         detail = "the coordinator made a mistake; it has been logged, try again later"

@@ -16,6 +16,7 @@ from coordination.models import Lease, Result, Round, Run, Snapshot, Unit, touch
 from coordination.results.uploads import disk_full
 from coordination.rounds.close import close_if_ready
 from coordination.storage import blobs, snapshot_vector
+from coordination.store.local import BlobMissing
 from worker_client.contract.errors import Refusal, Refused
 
 # These end the lease and are remembered; every other refusal may be followed by another try.
@@ -101,7 +102,11 @@ def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
         sketch=checked.sketch.tobytes(),
         **_metrics(checked.metadata),
     )
-    return _take(run, lease, result)
+    try:
+        with blobs().kept(blob.sha256):
+            return _take(run, lease, result)
+    except BlobMissing as error:
+        raise disk_full(error) from None
 
 
 def sketch_key(run: Run) -> bytes:

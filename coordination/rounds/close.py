@@ -1,5 +1,7 @@
 """Close a round for merging once it has what it needs."""
 
+from functools import partial
+
 from django.db import transaction
 
 from coordination.clock import now
@@ -48,4 +50,5 @@ def _nudge_merge(round_id: int) -> None:
         merge_round,  # tasks import the verbs, this one included
     )
 
-    merge_round.delay_on_commit(round_id)
+    # Robust: what was committed stands, and a broker that is away must not make it look refused.
+    transaction.on_commit(partial(merge_round.delay, round_id), robust=True)

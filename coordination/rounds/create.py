@@ -44,7 +44,8 @@ def create_run(run: Run, first_snapshot: Path, shards: list[Path], *, start: boo
         raise ValidationError(f"the run has {run.shards} shards but {len(shards)} files were given")
     snapshot_blob, data_start = store_snapshot(run.manifest, first_snapshot)
     stored = [store_shard(run, path) for path in shards]
-    return _save(run, snapshot_blob, data_start, stored, start)
+    with blobs().kept(snapshot_blob.sha256, *(shard.blob.sha256 for shard in stored)):
+        return _save(run, snapshot_blob, data_start, stored, start)
 
 
 @transaction.atomic

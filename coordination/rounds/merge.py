@@ -34,7 +34,10 @@ def merge_closed_round(round_id: int) -> bool:
     standing, screened = _screen(round_)
     if len(standing) < round_.run.min_results:
         return reopen_round(round_, screened)
-    return publish_round(round_, _merge(round_, standing), standing, screened)
+    merged = _merge(round_, standing)
+    written = (merged.snapshot.sha256, *(blob.sha256 for blob in merged.state.values()))
+    with blobs().kept(*written):
+        return publish_round(round_, merged, standing, screened)
 
 
 def _claim(round_id: int) -> bool:

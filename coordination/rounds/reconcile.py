@@ -4,10 +4,13 @@ from coordination.leases.expire import expire_leases
 from coordination.models import Round, Run
 from coordination.rounds.close import close_if_ready
 from coordination.rounds.merge import merge_closed_round
+from coordination.rounds.rein_in import rein_in
 
 
 def reconcile() -> None:
     """One idempotent pass over every unpublished round."""
+    for run in Run.objects.filter(state__in=(Run.State.OPEN, Run.State.PAUSED)):
+        rein_in(run)
     expire_leases()
     unpublished = Round.objects.exclude(state=Round.State.PUBLISHED)
     for round_ in unpublished.filter(run__state=Run.State.OPEN).order_by("pk"):

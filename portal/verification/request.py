@@ -2,6 +2,7 @@
 
 import math
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -51,7 +52,8 @@ def nudge(attempt_id: int) -> None:
     """Tell Celery of a queued attempt once the transaction is committed; twice does no harm."""
     from portal.tasks import check_address  # tasks import the verbs, this one included
 
-    check_address.delay_on_commit(attempt_id)
+    # Robust: the attempt stands, and is found by the schedule while the broker is away.
+    transaction.on_commit(partial(check_address.delay, attempt_id), robust=True)
 
 
 def _lock(coordinator: Coordinator) -> Coordinator:

@@ -103,14 +103,17 @@ class Program:
         self.process.send_signal(signal.SIGTERM)
         return self.wait()
 
+    def told(self) -> list[Event]:
+        """The JSON objects it printed so far; a line cut short by a kill is left out."""
+        return [json.loads(line) for line in self.lines if line[:1] + line[-2:] == "{}\n"]
+
 
 class WorkerProcess(Program):
     """``python -m worker_client run --json``."""
 
     @property
     def events(self) -> list[Event]:
-        """What it told so far; a line cut short by a kill is left out."""
-        return [json.loads(line) for line in self.lines if line[:1] + line[-2:] == "{}\n"]
+        return self.told()
 
     def named(self, name: str) -> list[Event]:
         return [event for event in self.events if event["event"] == name]
@@ -129,7 +132,7 @@ class Site:
         self.var = folder / "var"
         self.server: Program | None = None
         self._programs: list[Program] = []
-        self._environment = _clean_environment() | {
+        self._environment = clean_environment() | {
             "MODELEN_VAR": str(self.var),
             "MODELEN_DISK_RESERVE_BYTES": "0",
             "PYTHONPATH": str(REPO),
@@ -195,6 +198,10 @@ class Site:
             assert time.monotonic() < until, f"waited in vain for the end of {slug}"
             time.sleep(POLL_S)
 
+    def said(self, text: str) -> list[str]:
+        """The lines with ``text`` in them of every program that ran here."""
+        return [line for program in self._programs for line in program.lines if text in line]
+
     def rows(self, query: str, *values: object) -> list[tuple]:
         """Rows of the server's database as it lies on disk, whether the server runs or not."""
         database = sqlite3.connect(self.var / "db.sqlite3", timeout=20)
@@ -215,7 +222,7 @@ class Site:
         return "".join(program.lines)
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     """This process's environment without what would point the site elsewhere."""
     ours = ("MODELEN_", "DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -224,6 +231,6 @@ def _clean_environment() -> dict[str, str]:
 def fetch_model(folder: Path, format_id: str = "tiny-qwen3-lora-r4") -> Path:
     """A models folder that has a format's base model."""
     command = ["-m", "worker_client", "models", "fetch", format_id, "--models-dir", str(folder)]
-    program = Program(command, _clean_environment() | {"PYTHONPATH": str(REPO)})
+    program = Program(command, clean_environment() | {"PYTHONPATH": str(REPO)})
     assert program.wait() == 0, "".join(program.lines)
     return folder

@@ -193,3 +193,22 @@ def test_a_put_waits_while_its_blob_is_being_collected(store: BlobStore) -> None
     assert store.collect(is_named) == [sha256]
     thread.join()
     assert store.has(sha256)
+
+
+def test_a_blob_that_seems_old_is_kept_until_its_row_is_there(store: BlobStore) -> None:
+    sha256, rows = put(store, b"content", mtime=OLD), set[str]()
+    collector = threading.Thread(target=store.collect, args=(rows.__contains__,))
+    with store.kept(sha256):
+        collector.start()
+        collector.join(0.3)
+        assert collector.is_alive()
+        rows.add(sha256)
+    collector.join()
+    assert store.has(sha256)
+
+
+def test_no_row_may_name_a_blob_that_was_collected(store: BlobStore) -> None:
+    sha256 = put(store, b"content", mtime=OLD)
+    store.collect(lambda digest: False)
+    with pytest.raises(BlobMissing), store.kept(sha256):
+        raise AssertionError("the row would be committed")

@@ -1,0 +1,62 @@
+"""What must hold of a run, whatever happened to it: it ended, nothing is lost or counted twice."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+Ask = Callable[..., list[tuple]]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """``rounds`` that were published; results ``lost`` although accepted; results that count
+    ``twice``; and the digest of the last snapshot."""
+
+    rounds: int
+    lost: int
+    twice: int
+    snapshot: str
+
+    @property
+    def faults(self) -> list[str]:
+        counts = {"accepted but not merged": self.lost, "counted twice": self.twice}
+        return [f"{count} results {what}" for what, count in counts.items() if count]
+
+
+def judge_run(ask: Ask, slug: str, told: Iterable[str]) -> Judgement:
+    """Look at what the run ``slug`` left in the database.
+
+    Args:
+        ask: runs a query with ``?`` for each value.
+        told: the leases whose results were accepted, as their workers heard it.
+    """
+    merged = ask(
+        "select lease.token, unit.id, result.sha256 " + RESULTS + "and result.state = 'merged'",
+        slug,
+    )
+    counted = sum(row[0] for row in ask("select accepted " + ROUNDS, slug))
+    published = ask("select 1 " + ROUNDS + "and round.state = 'published'", slug)
+    snapshots = ask(
+        "select sha256 from coordination_snapshot snapshot join coordination_run run "
+        "on run.id = snapshot.run_id where run.slug = ? order by number",
+        slug,
+    )
+    units = {row[1] for row in merged}
+    return Judgement(
+        rounds=len(published),
+        lost=len(set(told) - {row[0] for row in merged}) + max(0, len(merged) - counted),
+        twice=len(merged) - len(units) + max(0, counted - len(merged)),
+        snapshot=snapshots[-1][0],
+    )
+
+
+ROUNDS = (
+    "from coordination_round round join coordination_run run on run.id = round.run_id "
+    "where run.slug = ? "
+)
+RESULTS = (
+    "from coordination_result result "
+    "join coordination_lease lease on lease.id = result.lease_id "
+    "join coordination_unit unit on unit.id = result.unit_id "
+    "join coordination_round round on round.id = unit.round_id "
+    "join coordination_run run on run.id = round.run_id where run.slug = ? "
+)
