@@ -23,7 +23,7 @@ SLEEPING = Path(__file__).with_name("faked_clock")
 WRONG_BY_S = (86_400 * 2, -86_400 * 3, 0, 7200, -3600, 45, -30)
 
 
-def killing(site: Production, part: str) -> Fault:
+def killing_a_part(site: Production, part: str) -> Fault:
     """SIGKILL to a part of the site, which stays away for a moment."""
 
     def kill(crew: Crew, draw: random.Random) -> None:
@@ -36,6 +36,10 @@ def killing(site: Production, part: str) -> Fault:
 
 def killing_a_volunteer(crew: Crew, draw: random.Random) -> None:
     crew.kill(draw.choice(VOLUNTEERS))
+
+
+def any_of(*faults: Fault) -> Fault:
+    return lambda crew, draw: draw.choice(faults)(crew, draw)
 
 
 @contextmanager

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.site import Site
-from tests.faults.breaking import WrongClock, filling, killing, killing_a_volunteer, small_disk
+from tests.faults.breaking import (
+    WrongClock,
+    filling,
+    killing_a_part,
+    killing_a_volunteer,
+    small_disk,
+)
 from tests.faults.enduring import Crew, Record, endure, now_and_then, peacefully, suffer
 from tests.faults.judging import Judgement
 from tests.faults.production import DURABLE, Production
@@ -80,7 +86,7 @@ def test_two_of_everything_and_each_part_killed(tmp_path, peace, draw) -> None:
 
             def kill(crew: Crew, draw: random.Random) -> None:
                 killing_a_volunteer(crew, draw)
-                killing(site, left.pop())(crew, draw)
+                killing_a_part(site, left.pop())(crew, draw)
 
             ports = list(site.ports.values())
             record = Record("parts")
