@@ -90,7 +90,7 @@ def clock(lab: Lab) -> Iterator[Record]:
     """A server whose clock is set forward and back by up to days."""
     folder = lab.place("clock")
     wrong = WrongClock(folder)
-    with Site(folder, **wrong.variables) as site:
+    with Site(folder, None, **wrong.variables) as site:
         site.start()
         yield lab.suffer(site, "clock-jump", wrong.jump)
 

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import requests
 
@@ -142,7 +142,7 @@ class Site:
         if models is not None:
             self._environment["MODELEN_MODELS_DIR"] = str(models)
 
-    def __enter__(self) -> "Site":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

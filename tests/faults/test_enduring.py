@@ -69,7 +69,7 @@ def test_a_disk_that_fills_up(tmp_path, peace, draw) -> None:
 @pytest.mark.needs("faketime")
 def test_a_clock_that_is_set_forward_and_back(tmp_path, peace, draw) -> None:
     clock = WrongClock(tmp_path)
-    with Site(tmp_path, **clock.variables) as site:
+    with Site(tmp_path, None, **clock.variables) as site:
         site.start()
         record = suffer(site, "clock", now_and_then(clock.jump, 4, 0.5), draw, 4)
         assert site.said(MISTAKE) == []

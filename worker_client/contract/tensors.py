@@ -63,24 +63,41 @@ def read_header(file: BinaryIO, size: int) -> Header:
 
 
 def _parse_json(body: bytes) -> dict:
+    if not body.startswith(b"{"):
+        raise _corrupt("header does not begin with {")
     try:
-        raw = json.loads(body.decode("utf-8"), object_pairs_hook=_unique_keys)
+        raw = json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_unique_keys,
+            parse_int=_unsigned,
+            parse_constant=_unsigned,
+        )
     except (ValueError, RecursionError) as error:
         raise _corrupt(f"header is not JSON ({type(error).__name__})") from None
-    if not isinstance(raw, dict):
-        raise _corrupt("header is not a JSON object")
     return raw
+
+
+def _unsigned(text: str) -> int:
+    """A number as other parsers of this format take it: neither -0 nor NaN is one."""
+    if not text.isdecimal():
+        raise ValueError("not an unsigned number")
+    return int(text)
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict:
     found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name occurs twice")
+    if len(found) != len(pairs) or not all(map(_is_text, found)):
+        raise ValueError("a name occurs twice or is no text")
     return found
 
 
+def _is_text(value: object) -> bool:
+    """Half a surrogate pair can be written in JSON and is still no text."""
+    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+
+
 def _read_metadata(raw: object) -> dict[str, str]:
-    if not isinstance(raw, dict) or not all(isinstance(v, str) for v in raw.values()):
+    if not isinstance(raw, dict) or not all(map(_is_text, raw.values())):
         raise _corrupt("__metadata__ must map strings to strings")
     return raw
 

@@ -100,13 +100,31 @@ def test_the_norm_limit_itself_is_allowed(check: Callable) -> None:
 
 
 def test_only_short_printable_metadata_is_kept(check: Callable) -> None:
-    metadata = {"tur": "3", "cihaz": "x" * 300, "kayip_son": "1\u0000", "sahte": "\ud800"}
+    metadata = {"tur": "3", "cihaz": "x" * 300, "kayip_son": "1\u0000"}
     raw = json.dumps(metadata).encode()
     content = file_bytes(trained(), {"yer": "?"})
     (length,) = struct.unpack("<Q", content[:8])
     header = content[8 : 8 + length].replace(b'{"yer":"?"}', raw)
     checked, _ = check(struct.pack("<Q", len(header)) + header + content[8 + length :])
     assert checked.metadata == {"tur": "3"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"{", b" {"), (b'"?"', b'"\\ud800"'), (b"[0,", b"[-0,"), (b"[0,", b"[NaN,")],
+)
+def test_what_other_readers_refuse_is_refused(check: Callable, old: bytes, new: bytes) -> None:
+    content = file_bytes(trained(), {"yer": "?"})
+    (length,) = struct.unpack("<Q", content[:8])
+    header, data = content[8 : 8 + length], content[8 + length :]
+    if new.startswith(b" "):
+        header = b" " + header
+    else:
+        assert old in header
+        header = header.replace(old, new)
+    with pytest.raises(Refused) as refused:
+        check(struct.pack("<Q", len(header)) + header + data)
+    assert refused.value.refusal is Refusal.CORRUPT_FILE
 
 
 def test_metadata_without_end_is_cut(check: Callable) -> None:

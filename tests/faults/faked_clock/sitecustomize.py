@@ -6,12 +6,14 @@ it leaves that clock alone. Waiting for no file does the same.
 
 import select
 import time
+from typing import SupportsFloat, SupportsIndex
 
 
-def sleep(seconds: float) -> None:
-    if seconds < 0:
+def sleep(seconds: SupportsFloat | SupportsIndex, /) -> None:
+    wanted = float(seconds)
+    if wanted < 0:
         raise ValueError("sleep length must be non-negative")
-    select.select([], [], [], seconds)
+    select.select([], [], [], wanted)
 
 
 time.sleep = sleep

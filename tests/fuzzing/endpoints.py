@@ -1,0 +1,280 @@
+"""Fuzz target: every protocol endpoint, through Django, with the database and files behind it."""
+
+import base64
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from coordination.models import Lease
+from coordination.rounds.reconcile import reconcile
+from coordination.storage import blobs, result_vector, snapshot_vector
+from tests.coordination.making import WorkerOf, make_run
+from tests.fuzzing import files, judging, messages, wires
+from tests.fuzzing.running import Wrong
+from worker_client.contract.errors import Refusal
+
+REFUSALS = {refusal.code: refusal for refusal in Refusal}
+# Not a mistake of the coordinator's: being checked, a full disk, a limit of work at once.
+MAY_BE_5XX = {Refusal.CHECKING.code, Refusal.DISK_FULL.code, Refusal.BUSY.code}
+RUN: dict[str, Any] = {
+    "rounds": 10**6,
+    "shards": 20,
+    "min_results": 20,
+    "lease_seconds": 86_400,
+    "lease_max_seconds": 86_400,
+    "max_leases_per_worker": 1000,
+    "max_leases_per_address": 10_000,
+}
+TEXTS = (
+    "",
+    "0",
+    "1",
+    "-1",
+    "99999999999999999999",
+    "1.5",
+    "٣",
+    "\x00",
+    "é",
+    "a" * 3000,
+    "%00",
+    "..",
+)
+RANGES = (
+    "bytes=0-0",
+    "bytes=0-99",
+    "bytes=-5",
+    "bytes=5-",
+    "bytes=9-3",
+    "bytes=0-1,3-4",
+    "bytes=999999-",
+    "bytes=0-999999999999999",
+    "bytes=--1",
+    "bytes=-",
+    "bites=0-1",
+    "bytes=-0",
+)
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
+PATHS = ("", "bilgi", "durum", "kayit", "makbuz", "gorev", "adaptor", "veri", "sonuc", "x")
+HEADERS = (
+    "X-Modelen-Protokol",
+    "X-Modelen-Anahtar",
+    "Upload-Offset",
+    "Content-Digest",
+    "Authorization",
+    "If-None-Match",
+    "If-Range",
+    "Range",
+    "X-Forwarded-For",
+    "Accept-Language",
+)
+
+
+class Endpoints:
+    """No 5xx, errors as the protocol words them, and a result taken only if it is valid."""
+
+    name = "endpoints"
+
+    def __init__(self, folder: Path) -> None:
+        self.run = make_run(folder, "fuzzed", **RUN)
+        self._worker = WorkerOf(self.run, "fuzzer")
+        self._worker.http.raise_request_exception = False
+        self._task = self._lease()
+        self._start = snapshot_vector(self.run.snapshot_set.get(number=1))
+
+    def play(self, draw: random.Random) -> str:
+        kinds: tuple[Callable[[random.Random], str], ...] = (
+            self._gorev,
+            self._nabiz,
+            self._kayit,
+            self._makbuz,
+            self._file,
+            self._announce,
+            self._chunk,
+            self._whole,
+            self._anything,
+        )
+        return draw.choice(kinds)(draw)
+
+    def _lease(self) -> dict[str, Any]:
+        """A task of a round whose results are merged when there are no tasks left."""
+        answer = self._worker.ask()
+        if answer.status_code == 204:
+            reconcile()
+            answer = self._worker.ask()
+        return answer.json()
+
+    # --- One request ------------------------------------------------------------------------------
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        draw: random.Random | None = None,
+        **headers: str,
+    ) -> Any:
+        sent = {"X-Modelen-Anahtar": self._task["anahtar"]} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        if draw and draw.random() < 0.3:
+            sent[draw.choice(HEADERS)] = _header_text(draw.choice((*TEXTS, *RANGES)))
+        answer = self._worker.http.generic(
+            method,
+            f"/c/fuzzed/{path}",
+            body,
+            content_type=headers.get("Content_Type", "application/json"),
+            headers=sent,
+        )
+        judge_answer(method, answer)
+        return answer
+
+    def _gorev(self, draw: random.Random) -> str:
+        example = wires.LEASE_REQUEST | {"istek": f"{draw.getrandbits(128):032x}"}
+        answer = self._send("POST", "gorev", messages.mutated(example, draw), draw)
+        if answer.status_code == 200:
+            if fault := wires.fault_of_task(answer.json()):
+                raise Wrong(f"a lease was given whose {fault}")
+            Lease.objects.filter(token=answer.json()["gorev"]).delete()
+            self.run.round_set.latest("number").unit_set.filter(state="leased").exclude(
+                lease__state="live"
+            ).update(state="free")
+        return f"gorev {answer.status_code}"
+
+    def _nabiz(self, draw: random.Random) -> str:
+        task = self._lease() if draw.random() < 0.1 else self._task
+        example = wires.PROGRESS | {"anahtar": task["anahtar"]}
+        del example["ozet"]  # else it would bind what is delivered later
+        token = task["gorev"] if draw.random() < 0.9 else quote(draw.choice(TEXTS[1:]))
+        body = messages.mutated(example, draw)
+        if b"ozet" in body:
+            return "nabiz left out"
+        answer = self._send("POST", f"gorev/{token}/nabiz", body, draw)
+        return f"nabiz {answer.status_code}"
+
+    def _kayit(self, draw: random.Random) -> str:
+        example = wires.REGISTRATION | {"isci": f"w{draw.randrange(50)}"}
+        answer = self._send("POST", "kayit", messages.mutated(example, draw), draw)
+        return f"kayit {answer.status_code}"
+
+    def _makbuz(self, draw: random.Random) -> str:
+        token = draw.choice((wires.REGISTRATION["belirtec"], *TEXTS))
+        query = f"?once={quote(draw.choice(TEXTS))}" if draw.random() < 0.5 else ""
+        bearer = _header_text(f"Bearer {token}")
+        answer = self._send("GET", f"makbuz{query}", draw=draw, Authorization=bearer)
+        return f"makbuz {answer.status_code}"
+
+    def _file(self, draw: random.Random) -> str:
+        """A part of a file is that part of the file."""
+        path, number = draw.choice((("adaptor?tur=", "1"), ("veri?parca=", "0")))
+        number = number if draw.random() < 0.8 else quote(draw.choice(TEXTS))
+        method = draw.choice(("GET", "GET", "HEAD"))
+        answer = self._send(method, path + number, draw=draw, Range=draw.choice(RANGES))
+        if answer.status_code in (200, 206) and method == "GET":
+            self._judge_part(answer)
+        return f"file {answer.status_code}"
+
+    def _judge_part(self, answer: Any) -> None:
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        whole = blobs().open(answer.headers["ETag"].strip('"')).read()
+        first = 0
+        if answer.status_code == 206:
+            first = int(answer.headers["Content-Range"].split()[1].split("-")[0])
+        if body != whole[first : first + int(answer.headers["Content-Length"])]:
+            raise Wrong("a range has other bytes than the file")
+
+    def _announce(self, draw: random.Random) -> str:
+        example = {"boyut": draw.choice((1, 1000, 40_000)), "sha256": draw.randbytes(32).hex()}
+        body = messages.mutated(example, draw)
+        answer = self._send("PUT", self._sonuc, body, draw)
+        return f"announce {answer.status_code}"
+
+    def _chunk(self, draw: random.Random) -> str:
+        """A chunk, somewhere, of something that was announced or not."""
+        have = self._send("HEAD", self._sonuc).headers.get("Upload-Offset", "0")
+        offset = draw.choice((have, have, *TEXTS))
+        body = draw.randbytes(draw.choice((0, 1, 100, 1000)))
+        headers = {
+            "Upload_Offset": _header_text(offset),
+            "Content_Type": "application/octet-stream",
+        }
+        answer = self._send("PATCH", self._sonuc, body, draw, **headers)
+        if answer.status_code == 200:
+            raise Wrong("random bytes were taken for a result")
+        return f"chunk {answer.status_code}"
+
+    def _whole(self, draw: random.Random) -> str:
+        """A file with its right digest: taken if and only if it is valid."""
+        task, fmt = self._lease(), self.run.manifest
+        start = self._vector_of(task)
+        body = files.mutated(fmt, start, draw)
+        digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        headers = {
+            "X_Modelen_Anahtar": task["anahtar"],
+            "Content_Digest": f"sha-256=:{digest}:",
+            "Content_Type": "application/octet-stream",
+        }
+        answer = self._send("POST", f"sonuc?gorev={task['gorev']}", body, **headers)
+        self._judge_result(answer, body, start, task)
+        return f"result {answer.status_code}"
+
+    def _judge_result(self, answer: Any, body: bytes, start: Any, task: dict[str, Any]) -> None:
+        fmt, limit = self.run.manifest, self.run.norm_limit
+        right = judging.judge(body, fmt, start, limit)
+        taken = answer.status_code == 200 and answer.json()["kabul"] is True
+        if taken != (right is not None) and not judging.is_near(body, fmt, start, limit):
+            raise Wrong(f"{'valid' if right is not None else 'invalid'}: {answer.content!r}")
+        if taken and right is not None:
+            stored = result_vector(Lease.objects.get(token=task["gorev"]).result_set.get())
+            if stored.read(0, stored.count).tobytes() != right.tobytes():
+                raise Wrong("other weights were stored than the file holds")
+
+    def _vector_of(self, task: dict[str, Any]) -> Any:
+        snapshot = snapshot_vector(self.run.snapshot_set.get(number=task["tur"]))
+        return snapshot.read(0, snapshot.count)
+
+    def _anything(self, draw: random.Random) -> str:
+        path = draw.choice(PATHS) or "gorev/x"
+        if draw.random() < 0.5:
+            path += f"/{quote(draw.choice(TEXTS))}"
+        name = draw.choice(("gorev", "tur", "parca", "once"))
+        query = f"{name}={quote(draw.choice(TEXTS))}"
+        body = messages.mutated(wires.TASK, draw) if draw.random() < 0.5 else b""
+        answer = self._send(draw.choice(METHODS), f"{path}?{query}", body, draw)
+        return f"anything {answer.status_code}"
+
+    @property
+    def _sonuc(self) -> str:
+        return f"sonuc?gorev={self._task['gorev']}"
+
+
+def judge_answer(method: str, answer: Any) -> None:
+    """Raises Wrong unless ``answer`` is worded as the protocol wants it."""
+    status = answer.status_code
+    if "X-Modelen-Protokol" not in answer.headers:
+        raise Wrong(f"{status} without X-Modelen-Protokol: {answer.content[:200]!r}")
+    if status < 400:
+        return
+    if method == "HEAD":
+        raise_if(status >= 500, f"HEAD: {status}")
+        return
+    problem = json.loads(answer.content)
+    refusal = REFUSALS.get(problem.get("kod"))
+    raise_if(refusal is None, f"an unknown code: {problem}")
+    raise_if(status >= 500 and problem["kod"] not in MAY_BE_5XX, f"{status}: {problem}")
+    right = refusal and (refusal.status, refusal.retry) == (status, problem.get("tekrar"))
+    raise_if(not right or not problem["detail"], f"not as the protocol has it: {status} {problem}")
+    raise_if("problem+json" not in answer.headers["Content-Type"], "not application/problem+json")
+
+
+def raise_if(wrong: bool, what: str) -> None:
+    if wrong:
+        raise Wrong(what)
+
+
+def _header_text(text: str) -> str:
+    """What of ``text`` HTTP lets into a header."""
+    return text.encode().decode("latin-1").replace("\r", "").replace("\n", "")

@@ -1,0 +1,74 @@
+"""A judge of result files: the ``safetensors`` library, numpy and the protocol's own words.
+
+Shares no code with what it judges.
+"""
+
+import json
+import struct
+from math import inf, sqrt
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load
+
+from worker_client.contract.formats import Format
+
+# Norms so near the limit that the order of the sum decides.
+NEAR = 1e-9
+
+
+def judge(body: bytes, fmt: Format, start: np.ndarray, norm_limit: float) -> np.ndarray | None:
+    """The float32 vector in manifest order if ``body`` is a valid result, else None."""
+    tensors = _load(body)
+    if tensors is None or not _as_strict_as_we(body):
+        return None
+    if set(tensors) != {spec.name for spec in fmt.tensors}:
+        return None
+    for spec in fmt.tensors:
+        found = tensors[spec.name]
+        if found.dtype != np.float32 or found.shape != spec.shape:
+            return None
+    vector = np.concatenate([tensors[spec.name].ravel() for spec in fmt.tensors])
+    if not np.isfinite(vector).all():
+        return None
+    return vector if update_norm(vector, start) <= norm_limit else None
+
+
+def update_norm(vector: np.ndarray, start: np.ndarray) -> float:
+    return sqrt(sum((float(a) - float(b)) ** 2 for a, b in zip(vector, start, strict=True)))
+
+
+def is_near(body: bytes, fmt: Format, start: np.ndarray, norm_limit: float) -> bool:
+    """Whether rounding alone could decide about ``body``."""
+    vector = judge(body, fmt, start, inf)
+    if vector is None:
+        return False
+    return abs(update_norm(vector, start) - norm_limit) <= NEAR * norm_limit
+
+
+def _load(body: bytes) -> dict[str, np.ndarray] | None:
+    try:
+        return load(body)
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, OverflowError):
+        # Beyond its own error, the library's numpy side fails at dtypes that numpy lacks.
+        return None
+
+
+def _as_strict_as_we(body: bytes) -> bool:
+    """What the protocol or the format's description forbids and the library lets pass: a header
+    above 1 MiB or with something before its brace, a name twice, members beyond the three,
+    metadata that is no map."""
+    (length,) = struct.unpack("<Q", body[:8])
+    if length > 2**20 or body[8:9] != b"{":
+        return False
+    twice: list[str] = []
+
+    def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        names = [name for name, _ in pairs]
+        twice.extend(name for name in set(names) if names.count(name) > 1)
+        return dict(pairs)
+
+    header = json.loads(body[8 : 8 + length], object_pairs_hook=members)
+    if twice or not isinstance(header.pop("__metadata__", {}), dict):
+        return False
+    return all(set(entry) == {"dtype", "shape", "data_offsets"} for entry in header.values())

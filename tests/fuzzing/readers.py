@@ -1,0 +1,109 @@
+"""Fuzz targets: the coordinator's and the worker's readers of weights, against the judge."""
+
+import io
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from coordination.aggregation.check import check_result
+from coordination.aggregation.vectors import VectorFile
+from tests.fuzzing import judging
+from tests.fuzzing.files import mutated
+from tests.fuzzing.running import Wrong
+from worker_client.contract.errors import Refusal, Refused
+from worker_client.contract.formats import Format, Lora, LoraModule, load_format
+from worker_client.training.errors import SnapshotRefused
+from worker_client.training.files import read_adapter
+
+# Between an honest update and one that is scaled.
+NORM_LIMIT = 1.0
+REFUSALS = {
+    Refusal.CORRUPT_FILE,
+    Refusal.TENSOR_MISSING,
+    Refusal.TENSOR_EXTRA,
+    Refusal.WRONG_DTYPE,
+    Refusal.WRONG_SHAPE,
+    Refusal.NOT_FINITE,
+    Refusal.NORM_EXCEEDED,
+}
+
+
+def small_format() -> Format:
+    """Four tensors, two of them of one shape, so that a case takes no time."""
+    modules = (LoraModule("q", 3, 3), LoraModule("k", 3, 5))
+    return replace(load_format("tiny-qwen3-lora-r4"), lora=Lora(1, 1, 1, modules))
+
+
+class Weights:
+    """A format, a snapshot of it on disk, and a place for files."""
+
+    def __init__(self, folder: Path, fmt: Format | None = None) -> None:
+        self.fmt = fmt or small_format()
+        self.start = 0.1 * np.random.default_rng(0).standard_normal(self.fmt.parameters)
+        self.start = self.start.astype("<f4")
+        self.file = folder / f"file-{self.fmt.parameters}"
+        snapshot = folder / f"start-{self.fmt.parameters}"
+        snapshot.write_bytes(self.start.tobytes())
+        self.snapshot = VectorFile(snapshot, 0, self.fmt.parameters)
+
+    def mutated(self, draw: random.Random) -> bytes:
+        body = mutated(self.fmt, self.start, draw)
+        self.file.write_bytes(body)
+        return body
+
+
+class ResultReader:
+    """``check_result``: none accepted wrongly, none refused wrongly, no other bytes written."""
+
+    name = "result reader"
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+
+    def play(self, draw: random.Random) -> str:
+        return self.read(self._weights.mutated(draw))
+
+    def read(self, body: bytes) -> str:
+        w, out = self._weights, io.BytesIO()
+        w.file.write_bytes(body)
+        right = judging.judge(body, w.fmt, w.start, NORM_LIMIT)
+        try:
+            check_result(w.file, w.fmt, w.snapshot, NORM_LIMIT, out, b"key" * 11)
+        except Refused as refused:
+            if refused.refusal not in REFUSALS or not refused.detail:
+                raise Wrong(f"refused with {refused.refusal}: {refused.detail!r}") from None
+            if right is not None and not judging.is_near(body, w.fmt, w.start, NORM_LIMIT):
+                raise Wrong(f"a valid file was refused: {refused.detail}") from None
+            return refused.refusal.code
+        if right is None and not judging.is_near(body, w.fmt, w.start, NORM_LIMIT):
+            raise Wrong("an invalid file was accepted")
+        if right is not None and out.getvalue() != right.tobytes():
+            raise Wrong("other weights were stored than the file holds")
+        return "accepted"
+
+
+class AdapterReader:
+    """``read_adapter``: what a worker does with a coordinator's snapshot."""
+
+    name = "snapshot reader"
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+
+    def play(self, draw: random.Random) -> str:
+        w = self._weights
+        right = judging.judge(w.mutated(draw), w.fmt, w.start, np.inf)
+        try:
+            tensors = read_adapter(w.file, w.fmt)
+        except SnapshotRefused as refused:
+            if right is not None:
+                raise Wrong(f"a valid snapshot was refused: {refused}") from None
+            return "refused"
+        if right is None:
+            raise Wrong("an invalid snapshot was accepted")
+        found = np.concatenate([tensors[spec.name].ravel() for spec in w.fmt.tensors])
+        if found.tobytes() != right.tobytes():
+            raise Wrong("other weights were read than the file holds")
+        return "accepted"

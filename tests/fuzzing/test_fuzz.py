@@ -1,0 +1,96 @@
+"""Two thousand hostile cases, and what Hypothesis makes of a header and of a message.
+
+``python -m benchmarks.fuzz`` plays a hundred thousand.
+"""
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzzing.endpoints import Endpoints
+from tests.fuzzing.readers import AdapterReader, ResultReader, Weights
+from tests.fuzzing.running import Target, fuzz
+from tests.fuzzing.wires import EXAMPLES, Wires
+from worker_client.contract.formats import load_format
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+MEMORY_BYTES = 64 * 2**20
+
+
+def assert_right(target: Target, cases: int, *outcomes: str) -> None:
+    """No case went wrong, and what is named happened at all."""
+    tally = fuzz(target, cases)
+    assert (tally.wrongs, tally.crashes) == (0, 0), "\n".join(tally.wrong)
+    assert set(outcomes) <= set(tally.outcomes)
+    assert tally.growth_bytes < MEMORY_BYTES
+
+
+def test_mutated_results_are_judged_as_an_independent_reader_does(tmp_path: Path) -> None:
+    codes = ("bozuk_dosya", "eksik_tensor", "fazla_tensor", "norm_asimi", "sonlu_degil")
+    assert_right(ResultReader(Weights(tmp_path)), 700, "accepted", "yanlis_sekil", *codes)
+
+
+def test_results_of_a_real_format(tmp_path: Path) -> None:
+    weights = Weights(tmp_path, load_format("tiny-qwen3-lora-r4"))
+    assert_right(ResultReader(weights), 50, "accepted", "bozuk_dosya")
+
+
+def test_mutated_snapshots_before_a_worker_trains_from_them(tmp_path: Path) -> None:
+    assert_right(AdapterReader(Weights(tmp_path)), 300, "accepted", "refused")
+
+
+def test_mutated_messages_are_taken_only_within_the_protocols_ranges() -> None:
+    assert_right(Wires(), 500, "taken", "refused")
+
+
+@pytest.mark.django_db
+def test_mutated_requests_to_every_endpoint(tmp_path: Path, settings: Any) -> None:
+    settings.DISK_RESERVE_BYTES = 0
+    wanted = ("result 200", "result 400", "result 422", "file 206", "gorev 200", "gorev 400")
+    assert_right(Endpoints(tmp_path), 450, *wanted)
+
+
+# --- Hypothesis ----------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=20), inner),
+    max_leaves=10,
+)
+ENTRY = st.fixed_dictionaries(
+    {
+        "dtype": st.sampled_from(["F32", "F16", "I64", "X"]) | JSON,
+        "shape": st.lists(st.integers(-1, 2**65), max_size=9) | JSON,
+        "data_offsets": st.lists(st.integers(-1, 2**65), max_size=3) | JSON,
+    }
+)
+HEADERS = st.dictionaries(st.text(max_size=20) | st.just("__metadata__"), ENTRY | JSON, max_size=5)
+THOROUGH = settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@THOROUGH
+@given(header=HEADERS | JSON, data=st.binary(max_size=64), pad=st.integers(0, 8))
+def test_any_header_is_read_or_refused(tmp_path: Path, header: Any, data: bytes, pad: int) -> None:
+    body = json.dumps(header).encode() + b" " * pad
+    ResultReader(Weights(tmp_path)).read(struct.pack("<Q", len(body)) + body + data)
+
+
+@THOROUGH
+@given(data=st.data())
+def test_any_value_in_any_field_of_a_message(data: st.DataObject) -> None:
+    from pydantic import ValidationError
+
+    kind, example = data.draw(st.sampled_from(EXAMPLES))
+    field = data.draw(st.sampled_from(sorted(example)))
+    body = json.dumps(example | {field: data.draw(JSON)})
+    try:
+        kind.model_validate_json(body)
+    except ValidationError:
+        return
