@@ -15,7 +15,7 @@ from tests.fuzzing.running import Wrong
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import Format, Lora, LoraModule, load_format
 from worker_client.training.errors import SnapshotRefused
-from worker_client.training.files import read_adapter
+from worker_client.training.files import read_weights
 
 # Between an honest update and one that is scaled.
 NORM_LIMIT = 1.0
@@ -84,8 +84,8 @@ class ResultReader:
         return "accepted"
 
 
-class AdapterReader:
-    """``read_adapter``: what a worker does with a coordinator's snapshot."""
+class SnapshotReader:
+    """``read_weights``: what a worker does with a coordinator's snapshot."""
 
     name = "snapshot reader"
 
@@ -96,7 +96,7 @@ class AdapterReader:
         w = self._weights
         right = judging.judge(w.mutated(draw), w.fmt, w.start, np.inf)
         try:
-            tensors = read_adapter(w.file, w.fmt)
+            tensors = read_weights(w.file, w.fmt)
         except SnapshotRefused as refused:
             if right is not None:
                 raise Wrong(f"a valid snapshot was refused: {refused}") from None

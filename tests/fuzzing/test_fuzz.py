@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzzing.endpoints import Endpoints
-from tests.fuzzing.readers import AdapterReader, ResultReader, Weights
+from tests.fuzzing.readers import ResultReader, SnapshotReader, Weights
 from tests.fuzzing.running import Target, fuzz
 from tests.fuzzing.wires import EXAMPLES, Wires
 from worker_client.contract.formats import load_format
@@ -41,7 +41,7 @@ def test_results_of_a_real_format(tmp_path: Path) -> None:
 
 
 def test_mutated_snapshots_before_a_worker_trains_from_them(tmp_path: Path) -> None:
-    assert_right(AdapterReader(Weights(tmp_path)), 300, "accepted", "refused")
+    assert_right(SnapshotReader(Weights(tmp_path)), 300, "accepted", "refused")
 
 
 def test_mutated_messages_are_taken_only_within_the_protocols_ranges() -> None:
