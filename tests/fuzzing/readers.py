@@ -13,7 +13,7 @@ from tests.fuzzing import judging
 from tests.fuzzing.files import mutated
 from tests.fuzzing.running import Wrong
 from worker_client.contract.errors import Refusal, Refused
-from worker_client.contract.formats import Format, Lora, LoraModule, load_format
+from worker_client.contract.formats import AdapterFormat, Format, Lora, LoraModule, load_format
 from worker_client.training.errors import SnapshotRefused
 from worker_client.training.files import read_weights
 
@@ -33,7 +33,9 @@ REFUSALS = {
 def small_format() -> Format:
     """Four tensors, two of them of one shape, so that a case takes no time."""
     modules = (LoraModule("q", 3, 3), LoraModule("k", 3, 5))
-    return replace(load_format("tiny-qwen3-lora-r4"), lora=Lora(1, 1, 1, modules))
+    tiny = load_format("tiny-qwen3-lora-r4")
+    assert isinstance(tiny, AdapterFormat)
+    return replace(tiny, lora=Lora(1, 1, 1, modules))
 
 
 class Weights:
