@@ -196,6 +196,21 @@ class WorkerEventInline(admin.TabularInline):
         return False
 
 
+class Registered(admin.SimpleListFilter):
+    """Workers with an owner, or names that anybody uses."""
+
+    title = _("registered")
+    parameter_name = "registered"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("yes", _("Yes")), ("no", _("No"))]
+
+    def queryset(self, request: HttpRequest, workers: QuerySet[Worker]) -> QuerySet[Worker]:
+        if self.value() == "yes":
+            return workers.exclude(token_digest="")
+        return workers.filter(token_digest="") if self.value() == "no" else workers
+
+
 class ReasonForm(ActionForm):
     reason = forms.CharField(
         label=_("Reason, which the volunteer reads:"), max_length=300, required=False
@@ -215,8 +230,7 @@ class WorkerAdmin(ReadOnlyAdmin):
     )
     list_filter = (
         "state",
-        ("token_digest", admin.EmptyFieldListFilter),
-        ("copy_seen_at", admin.EmptyFieldListFilter),
+        Registered,
         "run",
     )
     list_select_related = ("run",)

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from coordination.pages.leaderboard import leaderboard_page
 from coordination.pages.views import live_json, run_page
 from coordination.protocol import delivering, identifying, leasing, reading
 
@@ -9,6 +10,7 @@ app_name = "coordination"
 
 urlpatterns = [
     path("<slug:slug>/", run_page, name="run"),
+    path("<slug:slug>/siralama", leaderboard_page, name="leaderboard"),
     path("<slug:slug>/canli", live_json, name="live"),
     path("<slug:slug>/bilgi", reading.bilgi, name="bilgi"),
     path("<slug:slug>/durum", reading.durum, name="durum"),

@@ -8,6 +8,7 @@ from coordination.clock import now
 from coordination.models import Lease, Result, Round, Run, Unit, Worker
 from worker_client.contract.wire import ResultCounts, TaskCounts
 
+STANDING = (Result.State.WAITING, Result.State.MERGED)  # accepted, and not screened out
 SEEN_LATELY = timedelta(minutes=5)  # longer than any back-off of a healthy worker
 
 
@@ -30,9 +31,8 @@ def result_counts(run: Run) -> ResultCounts:
     """Verdicts over the whole run. The three are disjoint: a result that was accepted and later
     screened out counts as screened only."""
     counts = _by_state(Result.objects.filter(unit__round__run=run))
-    standing = (Result.State.WAITING, Result.State.MERGED)
     return ResultCounts(
-        accepted=sum(counts.get(state, 0) for state in standing),
+        accepted=sum(counts.get(state, 0) for state in STANDING),
         refused=counts.get(Result.State.REFUSED, 0),
         screened=counts.get(Result.State.SCREENED, 0),
     )

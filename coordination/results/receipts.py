@@ -30,6 +30,7 @@ def _receipt(result: Result) -> Receipt:
         size=result.size,
         fate=FATES[Result.State(result.state)],
         code=result.code or None,
+        weight=result.weight,
         tokens=result.tokens,
         loss=result.loss,
         received_at=result.created_at,

@@ -209,6 +209,15 @@ def test_an_admin_decides_with_a_reason(client, boss, ada):
     assert (ada.state, ada.state_reason) == (State.APPROVED, "")
 
 
+def test_registered_workers_and_strangers_are_filtered(client, boss, ada):
+    WorkerOf(ada.run, "bob").lease()
+    client.force_login(boss)
+    url = reverse("admin:coordination_worker_changelist")
+    for value, names in (("yes", {"ada"}), ("no", {"bob"}), ("", {"ada", "bob"})):
+        answer = client.get(url, {"registered": value} if value else {})
+        assert {row.name for row in answer.context["cl"].result_list} == names
+
+
 def test_the_page_of_a_worker_shows_its_history_and_no_secret(client, boss, ada):
     client.force_login(boss)
     block_worker(ada, "results made of noise", boss)

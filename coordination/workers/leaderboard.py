@@ -1,0 +1,35 @@
+"""Who has done how much in a run, for everybody to see: registered workers that want to be seen."""
+
+from django.db.models import Count, F, FloatField, Q, QuerySet, Sum, Value
+from django.db.models.functions import Cast, Coalesce, Least
+
+from coordination.live.counts import STANDING
+from coordination.models import Run, Worker
+
+SORTS = ("name", "tasks", "tokens", "share")
+DEFAULT_SORT = "-tasks"
+_SHOWN_STATES = (Worker.State.APPROVED, Worker.State.PAUSED)
+
+
+def leaderboard(run: Run, sort: str = DEFAULT_SORT) -> QuerySet[Worker]:
+    """The run's workers with an accepted result, each with ``tasks`` (accepted results),
+    ``tokens`` (trained in them) and ``share`` (accepted of all results, 0 to 1).
+
+    ``sort`` is one of ``SORTS``, with a minus for the largest first; anything else is the default.
+    A worker says itself how many tokens it trained, so no task counts more than it can have.
+    """
+    if sort.removeprefix("-") not in SORTS:
+        sort = DEFAULT_SORT
+    most_tokens = Value(run.batch_size * run.seq_len * run.inner_steps)
+    accepted = Q(lease__result__state__in=STANDING)
+    said = Least(Coalesce(F("lease__result__tokens"), Value(0)), most_tokens)
+    listed = Worker.objects.exclude(token_digest="").filter(
+        run=run, is_listed=True, state__in=_SHOWN_STATES
+    )
+    rows = listed.annotate(
+        results=Count("lease__result"),
+        tasks=Count("lease__result", filter=accepted),
+        tokens=Coalesce(Sum(said, filter=accepted), Value(0)),
+    ).filter(tasks__gt=0)
+    share = Cast("tasks", FloatField()) / Cast("results", FloatField())
+    return rows.annotate(share=share).order_by(sort, "name")
