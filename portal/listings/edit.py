@@ -3,6 +3,7 @@
 import secrets
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -21,6 +22,9 @@ EDITABLE = (
     "data_licence", "contact", "hardware",
 )  # fmt: skip
 
+# More than anybody runs, and too few to fill the database or to hold every good name.
+MOST_OPEN = 100
+
 
 def draw_token() -> str:
     """A fresh secret that binds one coordinator to one address."""
@@ -32,9 +36,10 @@ def begin(by: User, **fields: Any) -> Coordinator:
     """Save a draft of ``by``.
 
     Raises:
-        ValidationError: names the fields that are wrong.
+        ValidationError: names the fields that are wrong, or none when ``by`` has MOST_OPEN.
         Taken: another begins with the same short name at the same moment.
     """
+    _demand_room(by)
     coordinator = Coordinator(operator=by, proof_token=draw_token(), **fields)
     coordinator.full_clean()
     for name, value in folded(coordinator).items():
@@ -43,6 +48,16 @@ def begin(by: User, **fields: Any) -> Coordinator:
         coordinator.save()
     record("begin", f"coordinator:{coordinator.slug}", by)
     return coordinator
+
+
+def _demand_room(by: User) -> None:
+    # The row is the lock that makes counting and adding one step.
+    list(User.objects.select_for_update().filter(pk=by.pk))
+    if Coordinator.objects.filter(operator=by).exclude(state__in=ENDED).count() >= MOST_OPEN:
+        told = {"most": MOST_OPEN}
+        raise ValidationError(
+            _("You have %(most)s coordinators, as many as one may. Withdraw one first.") % told
+        )
 
 
 @transaction.atomic

@@ -189,6 +189,16 @@ def test_an_address_belongs_to_one_listing(operator: User, stranger: User, admin
     assert second.state == State.DRAFT
 
 
+def test_nobody_holds_names_without_end(operator: User, stranger: User, monkeypatch) -> None:
+    monkeypatch.setattr("portal.listings.edit.MOST_OPEN", 2)
+    first, _second = begin_draft(operator, "one"), begin_draft(operator, "two")
+    with pytest.raises(ValidationError, match="Withdraw one first"):
+        begin_draft(operator, "three")
+    begin_draft(stranger, "three")
+    withdraw(first, by=operator)
+    begin_draft(operator, "four")
+
+
 def test_what_an_edit_refuses(draft: Coordinator, operator: User, stranger: User) -> None:
     with pytest.raises(NotAllowed):
         edit(draft, by=stranger, name="Mine")

@@ -173,6 +173,7 @@ def test_checks_are_not_asked_for_without_end(owner: Client, draft: Coordinator)
 def test_heartbeats_and_history(owner: Client, listed: Coordinator) -> None:
     receive(listed, Beat(41, "acik", round=1, rounds=2))
     page = said(owner, f"{ONE}/heartbeats/")
+    assert "portal_client.py heartbeat demo" in page
     assert "newest seq is 41" in page and "/api/v1/coordinators/demo/heartbeat" in page
     page = said(owner, f"{ONE}/history/")
     assert "approve" in page and "an admin" in page and "you" in page
