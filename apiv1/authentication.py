@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts.keys.authenticate import find_ended_key, find_key
@@ -44,3 +44,13 @@ def _refusal(ended: ApiKey | None) -> AuthenticationFailed:
 
 class BrowserSession(SessionAuthentication):
     """The site's own session cookie; whatever changes something needs the CSRF header."""
+
+    def enforce_csrf(self, request: Request) -> None:
+        """Raises PermissionDenied, in the reader's language, which DRF's own is not."""
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied:
+            text = _(
+                "Send the token of the csrftoken cookie as X-CSRFToken, from the site's pages."
+            )
+            raise PermissionDenied(text) from None

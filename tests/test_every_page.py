@@ -31,6 +31,7 @@ NO_PAGES = {
     "accounts:account", "accounts:download", "portal:badge", "portal:coordinator-feed",
     "portal:feed", "portal:panel-check", "portal:panel-submit", "portal:shields", "portal:status",
 }  # fmt: skip
+ALSO = ("Permissions-Policy", "Referrer-Policy", "X-Content-Type-Options", "X-Frame-Options")
 LANGUAGE = re.compile(r'<html[^>]* lang="(\w+)"')
 
 
@@ -63,6 +64,7 @@ def complaints(answer: Any) -> list[str]:
     inline = Inline()
     inline.feed(answer.content.decode())
     wrong = [] if policy == POLICY else [f"policy {policy}"]
+    wrong += [f"no {name}" for name in ALSO if name not in answer]
     language = LANGUAGE.search(answer.content.decode())
     if language and language[1] != "tr":
         wrong.append(f"in the language {language[1]}")

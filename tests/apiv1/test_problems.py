@@ -206,6 +206,9 @@ def refused(owner: Caller, operator: User, draft: Coordinator, listed: Coordinat
     bare = begin_draft(operator, "bare", description="")
     small = with_key(operator, ["keys:write"])
     bound = with_key(operator, coordinator=draft)
+    forged, browser = Client(enforce_csrf_checks=True), Client()
+    forged.force_login(operator)
+    browser.force_login(operator)
     wish = {"name": "n", "scopes": ["heartbeat:write"]}
     taken = {"name": "N", "slug": listed.slug, "address": "ftp://10.0.0.1", "languages": [""]}
     path, beat = f"coordinators/{draft.slug}", {"seq": 1, "status": "acik"}
@@ -213,6 +216,8 @@ def refused(owner: Caller, operator: User, draft: Coordinator, listed: Coordinat
         "not_found": [(owner, "GET", "coordinators/nowhere"), (owner, "GET", "nowhere")],
         "not_authenticated": [(anonymous(), "GET", "me")],
         "invalid_key": [(Caller(Client(), Authorization="Bearer x"), "GET", "me")],
+        "permission_denied": [(Caller(forged), "POST", "coordinators", {})],
+        "reauthentication_required": [(Caller(browser), "POST", "keys", wish)],
         "missing_scope": [(small, "GET", "me")],
         "method_not_allowed": [(owner, "PUT", "me"), (owner, "PUT", "docs")],
         "parse_error": [(owner, "POST", "coordinators", "{")],
