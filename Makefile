@@ -14,6 +14,7 @@ POSTGRES_ARGS ?= -n auto --dist loadfile tests/accounts tests/apiv1 tests/portal
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
+PEERS_PIP := $(VENV)/bench/bin/python -m pip --disable-pip-version-check install
 CATALOGUES := $(wildcard locale/*/LC_MESSAGES/*.po)
 
 # What `check --deploy` judges; nothing listens at these addresses.
@@ -44,6 +45,13 @@ $(VENV)/messages: $(CATALOGUES) $(VENV)/installed
 	@if command -v msgfmt >/dev/null; then $(BIN)/python manage.py compilemessages -v 0 -i $(VENV); \
 		else echo "No msgfmt, so pages stay English; apt-get install gettext brings it."; fi
 	@touch $@
+
+# Whom the merging rules are measured against. Optional: what cannot be installed is NOT MEASURED.
+# byzfl demands a GPU build of torch; what is used of it works with any.
+$(VENV)/bench/installed: requirements-bench.txt | $(BIN)/python
+	$(PYTHON) -m venv $(VENV)/bench
+	@$(PEERS_PIP) -r requirements-bench.txt && $(PEERS_PIP) --no-deps byzfl==0.0.11 && touch $@ || \
+		echo "Without them the benchmarks do without Flower and ByzFL." >&2
 
 install: $(VENV)/installed $(VENV)/messages ## Install what the server and the worker need
 
@@ -76,7 +84,7 @@ format: install-dev ## Rewrite the code as `check` wants it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: install-dev ## Measure memory, merge time and rounds; prints tables
+bench: install-dev $(VENV)/bench/installed ## Measure memory, merge time and rounds; prints tables
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove the virtual environment and all state of this checkout

@@ -81,7 +81,7 @@ def as_rule(value: str) -> str:
     name = Run.Rule(value.removesuffix("!")).label
     if not value.endswith("!"):
         return str(name)
-    return gettext("%(rule)s, for want of results") % {"rule": name}
+    return gettext("%(rule)s (too few results)") % {"rule": name}
 
 
 FORMATS: dict[str, Callable[[Any], str]] = {

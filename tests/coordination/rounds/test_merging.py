@@ -98,7 +98,7 @@ def test_too_few_results_fall_back_and_everybody_is_told(
     told = client.get(f"/c/{run.slug}/durum").json()["gecmis"][0]
     assert (told["kural"], told["kural_nedeni"]) == ("mean", first.fallback)
     page = client.get(run.get_absolute_url(), follow=True).content.decode()
-    assert "mean, for want of results" in page
+    assert "mean (too few results)" in page
 
 
 def test_each_screened_result_is_told_why(tmp_path, body, post_whole):
