@@ -16,6 +16,7 @@ def receipts_of(worker: Worker, before: int | None = None) -> Receipts:
     shown = rows[:PAGE]
     return Receipts(
         worker=worker.name,
+        sequence=worker.sequence,
         receipts=[_receipt(result) for result in shown],
         before=shown[-1].pk if len(rows) > PAGE else None,
     )

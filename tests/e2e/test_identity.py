@@ -10,13 +10,16 @@ import requests
 
 from tests.e2e.site import PATIENCE_S, Program, Site
 from worker_client.cli.exits import Exit
+from worker_client.contract.wire import Registration
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Site]:
     with Site(tmp_path_factory.mktemp("identity"), models) as site:
         site.make_run("closed", shards=1, rounds=1, open_to_all=False)
-        site.make_run("long", shards=4, rounds=1000, inner_steps=400, max_leases_per_worker=4)
+        # Short leases, so that workers report often and hear soon that a lease has ended.
+        many = {"shards": 4, "rounds": 1000, "inner_steps": 400, "max_leases_per_worker": 4}
+        site.make_run("long", **many, lease_seconds=15)
         site.start()
         yield site
 
@@ -50,9 +53,14 @@ def test_a_name_is_its_owners(site: Site) -> None:
     first.kill()
 
 
-def test_a_blocked_worker_stops_with_the_reason(site: Site) -> None:
+def test_a_paused_worker_waits_and_a_blocked_one_stops_with_the_reason(site: Site) -> None:
     worker = site.worker("long", "cem")
     worker.wait_for("step")
+    site.manage("workers", "long", "pause", "cem", "--reason", "a question about your results")
+    worker.wait_until(lambda: any("a question" in wait["reason"] for wait in waits(worker)))
+    assert "no longer wants" in worker.named("abandoned")[-1]["reason"]
+    site.manage("workers", "long", "unblock", "cem")
+    worker.wait_until(lambda: len(worker.named("leased")) > 1)
     site.manage("workers", "long", "block", "cem", "--reason", "results made of noise")
     assert worker.wait() == Exit.FAILED
     assert "results made of noise" in worker.named("error")[-1]["message"]
@@ -77,7 +85,30 @@ def test_a_copied_state_folder_is_noticed(site: Site) -> None:
     assert error["code"] == "isci_kopya" and "--state-dir" in error["message"]
     assert again.alive
     again.kill()
+    copy = site.worker("long", "dil", "--take-over", folder="copy")
+    copy.wait_for("leased")
+    copy.kill()
     assert "a copy of it seen 1 times" in site.manage("workers", "long")
+
+
+def test_limits_by_address_believe_our_own_proxy_alone(tmp_path: Path) -> None:
+    with Site(tmp_path, MODELEN_BEHIND_PROXY="1", MODELEN_REGISTRATIONS_PER_HOUR="1") as site:
+        site.make_run("tiny")
+        site.start()
+        hops = ["198.51.100.1, 203.0.113.9", "198.51.100.2, 203.0.113.9", "203.0.113.10"]
+        answers = [register(site, f"worker-{n}", forwarded) for n, forwarded in enumerate(hops)]
+    assert answers == [(201, None), (429, "cok_kayit"), (201, None)]
+
+
+def register(site: Site, name: str, forwarded: str) -> tuple[int, str | None]:
+    """As a proxy passes it on that adds its client's address to what that wrote itself."""
+    answer = requests.post(
+        f"{site.base('tiny')}/kayit",
+        json={"isci": name, "belirtec": Registration.draw_token()},
+        headers={"X-Forwarded-For": forwarded},
+        timeout=PATIENCE_S,
+    )
+    return answer.status_code, answer.json().get("kod")
 
 
 def waits(worker) -> list[dict]:

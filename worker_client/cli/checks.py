@@ -14,6 +14,7 @@ from worker_client.client.faults import Fault
 from worker_client.client.link import Link
 from worker_client.contract.addresses import AddressRefused, check_base_url
 from worker_client.contract.formats import AdapterFormat, known_formats, load_format
+from worker_client.contract.wire import About
 from worker_client.display.events import size
 from worker_client.loop.limits import TaskRefused, check_about
 
@@ -122,8 +123,13 @@ class CoordinatorCheck:
             remedy = "check the address and this network's proxy (HTTPS_PROXY), or try later"
             yield Check("coordinator", False, fault.detail, remedy)
             return
-        yield Check("coordinator", True, facts.name if facts else self._url)
+        yield Check("coordinator", True, _introduce(facts) if facts else self._url)
         yield check_clock(headers.get("Date", ""))
+
+
+def _introduce(facts: About) -> str:
+    closed = "" if facts.open_to_all else " (closed: an admin approves each volunteer)"
+    return f"{facts.name}{closed}"
 
 
 def check_clock(date: str) -> Check:

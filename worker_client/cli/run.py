@@ -47,7 +47,8 @@ REMEDIES = {
     ),
     Refusal.STATE_COPIED.code: (
         "; work on each computer with a state folder of its own: here, start again with a new "
-        "--state-dir and another --name"
+        "--state-dir and another --name; if this is the only one (its folder came from a backup), "
+        "add --take-over"
     ),
 }
 
@@ -67,6 +68,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         dest="register",
         action="store_false",
         help="work without owning the name; such work earns no trust and no receipts",
+    )
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="go on with a state folder from a backup; a computer that has a newer one is refused",
     )
     parser.add_argument(
         "--leaderboard",
@@ -176,5 +182,7 @@ def _work(args: argparse.Namespace, display: Display, totals: Totals) -> str:
             own_data=args.data,
         )
         name = args.name or own_name(root)
-        identity = Identity(name, str(state.folder), args.register, args.leaderboard)
+        identity = Identity(
+            name, str(state.folder), args.register, args.leaderboard, args.take_over
+        )
         return Worker(bench, identity, args.tasks).run()

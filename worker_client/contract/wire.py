@@ -288,9 +288,11 @@ class Receipt(Message):
 
 
 class Receipts(Message):
-    """``GET /makbuz``: a worker's own receipts, newest first; ``before`` asks for the next page."""
+    """``GET /makbuz``: a worker's own receipts, newest first; ``before`` asks for the next page,
+    ``sequence`` is the highest that its lease requests had."""
 
     worker: WorkerName = Field(alias="isci")
+    sequence: Sequence | None = Field(alias="sira", default=None)
     receipts: list[Receipt] = Field(alias="makbuz", max_length=100)
     before: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = Field(alias="once", default=None)
 

@@ -92,6 +92,14 @@ class CoordinatorState:
         known = self.pseudonym(name)
         return self._keep(known.model_copy(update={"sequence": known.sequence + 1})).sequence
 
+    def take_over(self, name: str, sequence: int) -> None:
+        """Go on above ``sequence``; a request that was drawn below it is dropped."""
+        known = self.pseudonym(name)
+        self._keep(known.model_copy(update={"sequence": max(known.sequence, sequence)}))
+        work = self.load_work()
+        if work and work.result is None:
+            self.forget_work()
+
     def _keep(self, pseudonym: Pseudonym) -> Pseudonym:
         atomic.save(self.folder / f"pseudonym-{pseudonym.name}.json", pseudonym)
         return pseudonym

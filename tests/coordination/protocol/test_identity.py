@@ -329,6 +329,12 @@ def test_two_computers_with_one_state_folder_are_noticed(wide, sequence):
     assert asked(wide, 4).status_code == 200, "whoever was first goes on"
 
 
+def test_a_token_s_owner_may_ask_how_far_it_has_counted(wide):
+    assert "sira" not in wide.http.get(f"{wide.base}/makbuz").json()
+    asked(wide, 3)
+    assert wide.http.get(f"{wide.base}/makbuz").json()["sira"] == 3
+
+
 def test_without_numbers_nothing_is_noticed(wide):
     assert asked(wide, 3).status_code == 200
     assert wide.ask().status_code == 200

@@ -32,6 +32,13 @@ def test_a_log_in_page_is_no_coordinator(server: LittleCoordinator):
     assert "not from a coordinator" in check.detail
 
 
+@pytest.mark.parametrize(("is_open", "said"), [(True, "little"), (False, "approves each")])
+def test_a_closed_run_is_told_before_the_first_start(server, is_open, said):
+    server.about_changes = {"acik": is_open}
+    check = next(CoordinatorCheck(server.url, False).checks())
+    assert check.ok and check.detail.startswith("little") and said in check.detail
+
+
 def test_a_run_that_needs_a_newer_worker_says_so(server):
     server.about_changes = {"surum_asgari": "99"}
     (check,) = CoordinatorCheck(server.url, False).checks()

@@ -105,6 +105,22 @@ def test_a_redirect_out_of_the_base_path_is_refused(server, link, target):
         link.call("GET", "/bilgi")
 
 
+def test_a_token_goes_to_its_coordinator_alone(server, link):
+    link.token = "mwk_" + "a" * 43
+    with serving(LittleCoordinator()) as other:
+        outside = answer(307, headers={"Location": other.url + "/bilgi"})
+        inside = answer(307, headers={"Location": "/c/little/durum"})
+        server.next("GET", "/bilgi", outside, inside)
+        with pytest.raises(Final, match="refused a redirect"):
+            link.call("GET", "/bilgi")
+        assert link.call("GET", "/bilgi").status == 200
+        assert other.seen == []
+    shown = [(seen.path, seen.headers.get("Authorization")) for seen in server.seen]
+    bearer = f"Bearer {link.token}"
+    assert shown == [("/bilgi", bearer), ("/bilgi", bearer), ("/durum", bearer)]
+    assert link.twin().token == link.token
+
+
 def test_a_captive_portals_redirect_is_passing(server, link):
     server.next("GET", "/bilgi", bare(302, b"", {"Location": "http://login.hotel.test/"}))
     with pytest.raises(Passing, match="refused a redirect"):

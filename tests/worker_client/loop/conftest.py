@@ -64,6 +64,7 @@ class Rig:
     own_data: Path | None = None
     registers: bool = True
     listed: bool | None = None
+    takes_over: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
     told: Told = field(default_factory=Told)
     totals: Totals = field(default_factory=Totals)
@@ -88,7 +89,9 @@ class Rig:
             bench = Bench(
                 link, patience, state, self.trainer, told, self.totals, self.limits, self.own_data
             )
-            identity = Identity(name, str(state.folder), self.registers, self.listed)
+            identity = Identity(
+                name, str(state.folder), self.registers, self.listed, self.takes_over
+            )
             return Worker(bench, identity, tasks).run()
 
 

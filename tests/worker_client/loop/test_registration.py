@@ -6,10 +6,11 @@ import stat
 
 import pytest
 
-from tests.worker_client.little_coordinator import Handler, answer, problem
+from tests.worker_client.little_coordinator import Handler, answer, json_answer, problem
 from worker_client.client.faults import Final
 from worker_client.contract.wire import Registration
 from worker_client.display import events
+from worker_client.state.records import Work
 
 
 def pseudonym(rig, name="tester") -> dict:
@@ -164,3 +165,15 @@ def test_a_copied_state_folder_ends_it(rig, server):
     with pytest.raises(Final) as caught:
         rig.run()
     assert caught.value.code == "isci_kopya"
+
+
+@pytest.mark.parametrize(("heard", "first"), [(41, 42), (None, 1), (0, 1)])
+def test_a_folder_from_a_backup_goes_on_above_what_was_heard(rig, server, heard, first):
+    with rig.state() as state:
+        state.save_work(Work(worker="tester", request_id="a" * 32, sequence=1))
+    rig.takes_over = True
+    body = {"isci": "tester", "makbuz": []} | ({} if heard is None else {"sira": heard})
+    server.next("GET", "/makbuz", json_answer(body))
+    assert rig.run() == "run_over"
+    assert sequences(server)[0] == first
+    assert requests_for_work(server)[0].json["istek"] != "a" * 32
