@@ -1,0 +1,141 @@
+"""Every value in fewer bits: ``bf16``, and whole numbers times a scale per block."""
+
+import numpy as np
+
+FLOAT32 = np.dtype("<f4")
+LARGEST_SCALE = 1e6  # no honest update comes near; it keeps every product finite
+SMALLEST_SCALE = np.finfo(FLOAT32).tiny  # below it float32 loses bits
+# Added to a float32 of magnitude below 2**22 it leaves the nearest whole number, ties to even, in
+# the low bits: one addition instead of rounding and casting.
+ROUNDER = np.float32(1.5 * 2**23)
+
+
+class Bf16:
+    """The upper half of each float32, rounded to the nearest, ties to even: 2 bytes a value."""
+
+    id = "bf16"
+
+    def size(self, count: int) -> int:
+        return 2 * count
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        bits = np.ascontiguousarray(values, FLOAT32).view("<u4")
+        rounded = bits >> np.uint32(16)
+        rounded &= np.uint32(1)
+        rounded += np.uint32(0x7FFF)
+        rounded += bits
+        rounded >>= np.uint32(16)
+        return rounded.astype("<u2").view(np.uint8)
+
+    def decode(self, data: np.ndarray, out: np.ndarray) -> None:
+        halves = out.view("<u2")
+        halves[0::2] = 0
+        halves[1::2] = data.view("<u2")
+
+
+class Int8:
+    """Blocks of 256 values: a float32 scale and whole numbers from -127 to 127.
+
+    ``scale = max|v| / 127``, ``q = rint(v * (127 / max|v|))``; a block whose scale would be no
+    normal float32 is all zeros. A chunk is its scales, then its numbers.
+    """
+
+    id = "int8"
+    block, most = 256, 127
+
+    def size(self, count: int) -> int:
+        return 4 * _blocks(count, self.block) + count
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        scales, numbers = quantise(values, self.block, self.most, ROUNDER)
+        made = np.empty(self.size(len(values)), np.uint8)
+        made[: scales.nbytes] = scales.view(np.uint8)
+        made[scales.nbytes :] = numbers.view("<u4")[: len(values)]  # keeps the lowest byte
+        return made
+
+    def decode(self, data: np.ndarray, out: np.ndarray) -> None:
+        scales, numbers = split(data, len(out), self.block)
+        signed = numbers.view(np.int8)
+        if (signed == -128).any():
+            raise ValueError("a number below -127")
+        out[:] = signed
+        scale_up(out, scales, self.block)
+
+
+class Int4:
+    """Blocks of 128 values: as ``int8`` with 7 for 127; each number plus 8 in four bits, the
+    earlier of two in the lower ones."""
+
+    id = "int4"
+    block, most = 128, 7
+
+    def __init__(self) -> None:
+        numbers = np.arange(16, dtype=FLOAT32) - 8
+        numbers[0] = np.nan  # no encoder writes it
+        self._pairs = np.stack((np.tile(numbers, 16), np.repeat(numbers, 16)), axis=1)
+
+    def size(self, count: int) -> int:
+        return 4 * _blocks(count, self.block) + (count + 1) // 2
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        scales, numbers = quantise(values, self.block, self.most, ROUNDER + np.float32(8))
+        pairs = numbers.view("<u8")[: (len(values) + 1) // 2]
+        packed = pairs >> np.uint64(28)
+        packed &= np.uint64(0xF0)
+        packed |= pairs
+        made = np.empty(self.size(len(values)), np.uint8)
+        made[: scales.nbytes] = scales.view(np.uint8)
+        made[scales.nbytes :] = packed  # keeps the lowest byte
+        return made
+
+    def decode(self, data: np.ndarray, out: np.ndarray) -> None:
+        scales, packed = split(data, len(out), self.block)
+        out[:] = np.take(self._pairs, packed, axis=0).reshape(-1)[: len(out)]
+        if np.isnan(out).any():
+            raise ValueError("a number below -7")
+        scale_up(out, scales, self.block)
+
+
+def quantise(
+    values: np.ndarray, block: int, most: int, shift: np.float32
+) -> tuple[np.ndarray, np.ndarray]:
+    """Float32 scales ``[blocks]``, and ``rint(q) + shift`` as float32 ``[blocks * block]``."""
+    blocks = _padded(values, block).reshape(-1, block)
+    numbers = np.abs(blocks)
+    largest = numbers.max(axis=1)
+    scales = largest / np.float32(most)
+    scales[scales < SMALLEST_SCALE] = 0
+    with np.errstate(divide="ignore", over="ignore"):
+        inverse = np.where(scales > 0, np.float32(most) / largest, np.float32(0))
+    np.multiply(blocks, inverse[:, None], out=numbers)
+    numbers += shift
+    return scales, numbers.reshape(-1)
+
+
+def split(data: np.ndarray, count: int, block: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scales and packed numbers of a chunk of ``count`` values.
+
+    Raises:
+        ValueError: a scale is negative, not finite, or absurdly large.
+    """
+    end = 4 * _blocks(count, block)
+    scales = data[:end].view(FLOAT32)
+    if not ((scales >= 0) & (scales <= LARGEST_SCALE)).all():
+        raise ValueError(f"a scale outside 0 to {LARGEST_SCALE:g}")
+    return scales, data[end:]
+
+
+def scale_up(out: np.ndarray, scales: np.ndarray, block: int) -> None:
+    whole = len(out) // block * block
+    out[:whole].reshape(-1, block)[:] *= scales[: whole // block, None]
+    if whole < len(out):
+        out[whole:] *= scales[-1]
+
+
+def _blocks(count: int, block: int) -> int:
+    return -(-count // block)
+
+
+def _padded(values: np.ndarray, block: int) -> np.ndarray:
+    missing = -len(values) % block
+    return np.pad(values, (0, missing)) if missing else values
