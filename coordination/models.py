@@ -18,6 +18,7 @@ from coordination.aggregation.outer import Adam, Nesterov, Outer, Sgd, Yogi
 from coordination.aggregation.rules import RULES
 from worker_client.contract.formats import Format, load_format
 from worker_client.contract.recipe import largest_update_norm
+from worker_client.contract.wire import RAW_ENCODING
 
 SHA256_LENGTH = 64
 
@@ -27,6 +28,13 @@ def _between(low: float, high: float) -> list:
 
 
 class Run(models.Model):
+    class Encoding(models.TextChoices):
+        RAW = RAW_ENCODING, _("all weights, float32")
+        BF16 = "bf16", _("delta, bfloat16")
+        INT8 = "int8", _("delta, 8 bits")
+        INT4 = "int4", _("delta, 4 bits")
+        TOPK = "topk", _("delta, the largest in 64")
+
     class State(models.TextChoices):
         READY = "ready", _("ready")
         OPEN = "open", _("open")
@@ -146,6 +154,12 @@ class Run(models.Model):
         validators=_between(1e-12, 1),
         help_text=_("How little FedAdam and FedYogi adapt; no less than an update of one weight."),
     )
+    encoding = models.CharField(
+        max_length=20,
+        default=RAW_ENCODING,
+        choices=Encoding,
+        help_text=_("How results travel; programs that lack it send all weights."),
+    )
     chunk_bytes = models.PositiveIntegerField(
         default=2**20, validators=_between(64 * 1024, 8 * 2**20)
     )
@@ -183,6 +197,11 @@ class Run(models.Model):
     def tokenizer(self) -> str | None:
         """Digest of the tokenizer that the run's data is made with, if it is known."""
         return self.manifest.tokenizer_sha256 or self.tokenizer_sha256 or None
+
+    @property
+    def encodings(self) -> list[str]:
+        """What results may come in, the preferred first."""
+        return list(dict.fromkeys((self.encoding, RAW_ENCODING)))
 
     @property
     def norm_limit(self) -> float:
@@ -487,6 +506,7 @@ class Lease(models.Model):
     key_digest = models.CharField(max_length=SHA256_LENGTH)
     state = models.CharField(max_length=10, choices=State, default=State.LIVE)
     address = models.GenericIPAddressField()
+    encoding = models.CharField(max_length=20, default=RAW_ENCODING)
     granted_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     step = models.PositiveIntegerField(default=0)

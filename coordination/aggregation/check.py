@@ -14,9 +14,12 @@ import numpy as np
 
 from coordination.aggregation.sketch import Sketcher
 from coordination.aggregation.vectors import FLOAT32, SLICE_FLOATS, VectorFile, as_bytes, slices
+from worker_client.contract.encodings import CHUNK, CODECS, Codec
+from worker_client.contract.encodings.delta import DELTA, Delta
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import Format, TensorSpec
 from worker_client.contract.tensors import Header, TensorEntry, read_header
+from worker_client.contract.wire import RAW_ENCODING
 
 # A header may be 1 MiB and its metadata goes into the database and onto pages.
 MAX_METADATA_ITEMS = 32
@@ -41,33 +44,94 @@ class CheckedResult:
 
 
 def check_result(
-    file: Path, fmt: Format, start: VectorFile, norm_limit: float, out: Sink, sketch_key: bytes
+    file: Path,
+    fmt: Format,
+    start: VectorFile,
+    norm_limit: float,
+    out: Sink,
+    sketch_key: bytes,
+    encoding: str = RAW_ENCODING,
 ) -> CheckedResult:
-    """Check the safetensors file against ``fmt`` and write its vector to ``out``.
+    """Check the result file against ``fmt`` and write its vector to ``out``.
 
     ``start`` is the snapshot that the result was trained from, ``fmt.parameters`` long.
     ``out`` receives ``fmt.data_bytes`` of float32 in manifest order; after a refusal it may
     hold a part of them, which is to be thrown away. ``sketch_key`` is secret, and the same for
-    all results that are to be compared.
+    all results that are to be compared. ``encoding`` is the one that the lease asked for.
 
     Raises:
         Refused: CORRUPT_FILE, TENSOR_MISSING, TENSOR_EXTRA, WRONG_DTYPE, WRONG_SHAPE,
-            NOT_FINITE or NORM_EXCEEDED, with a sentence for the volunteer.
+            WRONG_ENCODING, NOT_FINITE or NORM_EXCEEDED, with a sentence for the volunteer.
     """
     with file.open("rb") as opened:
         header = read_header(opened, os.fstat(opened.fileno()).st_size)
-    _check_names(header, fmt)
-    for spec in fmt.tensors:
-        _check_tensor(header.tensors[spec.name], spec)
-    sketcher = Sketcher(sketch_key)
-    norm = sqrt(_copy_tensors(file, header, fmt, start, out, sketcher))
+    intake = _Intake(out, Sketcher(sketch_key))
+    if encoding == RAW_ENCODING:
+        _take_tensors(file, header, fmt, start, intake)
+    else:
+        _take_delta(file, header, fmt, CODECS[encoding], start, intake)
+    norm = sqrt(intake.squared)
     if norm > norm_limit:
         raise Refused(
             Refusal.NORM_EXCEEDED,
             f"the result moved {norm:.6g} away from its snapshot (L2 norm) where at most "
             f"{norm_limit:.6g} is possible; train again from the snapshot and lr of the task",
         )
-    return CheckedResult(norm, sketcher.finish(), _tidy(header.metadata))
+    return CheckedResult(norm, intake.sketcher.finish(), _tidy(header.metadata))
+
+
+@dataclass
+class _Intake:
+    """Where checked values go, and what is measured of their distance from the start."""
+
+    out: Sink
+    sketcher: Sketcher
+    squared: float = 0.0
+
+    def take(self, values: np.ndarray, origin: np.ndarray, name: str) -> None:
+        """In float64 no finite values overflow the squared norm, so that one which is not finite
+        means that a value is not."""
+        with np.errstate(invalid="ignore", over="ignore"):  # inf - inf, signalling NaNs would warn
+            delta = np.subtract(values, origin, dtype=np.float64)
+            squared = float(delta @ delta)
+            if not isfinite(squared):
+                raise _refused(Refusal.NOT_FINITE, [name], "not finite; lower lr and retrain")
+            self.sketcher.add(delta.astype(FLOAT32))
+        self.squared += squared
+        self.out.write(as_bytes(values))
+
+
+def _take_tensors(
+    file: Path, header: Header, fmt: Format, start: VectorFile, intake: _Intake
+) -> None:
+    """All tensors in manifest order."""
+    _check_names(header, fmt)
+    for spec in fmt.tensors:
+        _check_tensor(header.tensors[spec.name], spec)
+    buffers = np.empty((2, SLICE_FLOATS), FLOAT32)
+    position = 0
+    for spec in fmt.tensors:
+        tensor = VectorFile(file, header.tensors[spec.name].start, spec.count)
+        for begin, end in slices(spec.count):
+            values = tensor.read(begin, end, buffers[0])
+            origin = start.read(position + begin, position + end, buffers[1])
+            intake.take(values, origin, spec.name)
+        position += spec.count
+
+
+def _take_delta(
+    file: Path, header: Header, fmt: Format, codec: Codec, start: VectorFile, intake: _Intake
+) -> None:
+    """``start`` plus the decoded delta."""
+    delta = Delta.of(header, codec, fmt.parameters)
+    buffers = np.empty((2, CHUNK), FLOAT32)
+    with file.open("rb") as opened:
+        for begin, end in slices(fmt.parameters, CHUNK):
+            values = delta.read(opened, begin, end, buffers[0])
+            origin = start.read(begin, end, buffers[1])
+            with np.errstate(invalid="ignore", over="ignore"):
+                values += origin
+            intake.take(values, origin, DELTA)
 
 
 def _check_names(header: Header, fmt: Format) -> None:
@@ -89,35 +153,6 @@ def _check_tensor(entry: TensorEntry, spec: TensorSpec) -> None:
     if entry.shape != spec.shape:
         found, wanted = list(entry.shape), list(spec.shape)
         raise _refused(Refusal.WRONG_SHAPE, [spec.name], f"{found} where {wanted} belongs")
-
-
-def _copy_tensors(
-    file: Path, header: Header, fmt: Format, start: VectorFile, out: Sink, sketcher: Sketcher
-) -> float:
-    """Write every tensor in manifest order; returns the squared norm of result minus start."""
-    buffers = np.empty((2, SLICE_FLOATS), FLOAT32)
-    squared, position = 0.0, 0
-    for spec in fmt.tensors:
-        tensor = VectorFile(file, header.tensors[spec.name].start, spec.count)
-        for begin, end in slices(spec.count):
-            values = tensor.read(begin, end, buffers[0])
-            origin = start.read(position + begin, position + end, buffers[1])
-            squared += _measure(values, origin, sketcher, spec.name)
-            out.write(as_bytes(values))
-        position += spec.count
-    return squared
-
-
-def _measure(values: np.ndarray, origin: np.ndarray, sketcher: Sketcher, name: str) -> float:
-    """Squared norm of ``values - origin``, which is sketched. In float64 no finite values
-    overflow it, so that an answer which is not finite means that a value is not."""
-    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf and signalling NaNs would warn
-        delta = np.subtract(values, origin, dtype=np.float64)
-        squared = float(delta @ delta)
-        if not isfinite(squared):
-            raise _refused(Refusal.NOT_FINITE, [name], "not finite; lower lr and retrain")
-        sketcher.add(delta.astype(FLOAT32))
-    return squared
 
 
 def _tidy(metadata: dict[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from coordination.models import Lease, Round, Run, Unit, Worker, touch
 from coordination.workers.meet import meet_worker
 from coordination.workers.welcome import demand_welcome
 from worker_client.contract.errors import Refusal, Refused
-from worker_client.contract.wire import RAW_ENCODING, Job, LeaseRequest
+from worker_client.contract.wire import Job, LeaseRequest
 
 ALONE_FACTOR = 4  # how far the lease limits rise while nobody else works on the run
 
@@ -48,7 +48,7 @@ def _grant(run: Run, request: LeaseRequest, address: str, worker_id: int) -> Gra
     known = Lease.objects.filter(worker=worker, request_digest=digest(request.request_id)).first()
     if known:
         return _repeat(known, request)
-    _check_offer(request)
+    encoding = _choose_encoding(run, request)
     if run.state != Run.State.OPEN or Job.TRAIN.value not in request.jobs:
         return None
     current = _lock_open_round(run)
@@ -56,7 +56,7 @@ def _grant(run: Run, request: LeaseRequest, address: str, worker_id: int) -> Gra
     if not unit:
         return None
     _check_limits(run, worker, address)
-    return _lease(run, unit, worker, request, address)
+    return _lease(run, unit, worker, request, address, encoding)
 
 
 def _repeat(lease: Lease, request: LeaseRequest) -> Grant:
@@ -68,12 +68,15 @@ def _repeat(lease: Lease, request: LeaseRequest) -> Grant:
     return Grant(lease, lease_key(lease.token, request.request_id))
 
 
-def _check_offer(request: LeaseRequest) -> None:
-    if RAW_ENCODING not in request.encodings:
-        raise Refused(
-            Refusal.NO_COMMON_ENCODING,
-            f"this run takes results in kodlama {RAW_ENCODING!r} only",
-        )
+def _choose_encoding(run: Run, request: LeaseRequest) -> str:
+    """The run's own encoding where the worker offers it, else the raw one."""
+    for encoding in run.encodings:
+        if encoding in request.encodings:
+            return encoding
+    raise Refused(
+        Refusal.NO_COMMON_ENCODING,
+        f"this run takes results in kodlama {' or '.join(map(repr, run.encodings))} only",
+    )
 
 
 def _lock_open_round(run: Run) -> Round | None:
@@ -110,7 +113,9 @@ def _check_limits(run: Run, worker: Worker, address: str) -> None:
         )
 
 
-def _lease(run: Run, unit: Unit, worker: Worker, request: LeaseRequest, address: str) -> Grant:
+def _lease(
+    run: Run, unit: Unit, worker: Worker, request: LeaseRequest, address: str, encoding: str
+) -> Grant:
     token = secrets.token_urlsafe(18)
     key = lease_key(token, request.request_id)
     granted = now()
@@ -121,6 +126,7 @@ def _lease(run: Run, unit: Unit, worker: Worker, request: LeaseRequest, address:
         request_digest=digest(request.request_id),
         key_digest=digest(key),
         address=address,
+        encoding=encoding,
         granted_at=granted,
         expires_at=granted + timedelta(seconds=run.lease_seconds),
     )

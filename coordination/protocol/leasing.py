@@ -77,6 +77,7 @@ def task_of(run: Run, grant: Grant) -> Task:
         recipe=run.recipe,
         base_model=run.manifest.base_ref,
         tokenizer_sha256=run.tokenizer,
+        encoding=lease.encoding,
         lease_seconds=max(5, int((lease.expires_at - now()).total_seconds())),
         deadline=lease.expires_at,
         snapshot=_file(run, f"/adaptor?tur={round_.number}", snapshot.sha256, snapshot.size),

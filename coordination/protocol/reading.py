@@ -65,6 +65,7 @@ def about(run: Run) -> About:
         seq_len=run.seq_len,
         shards=run.shards,
         serves_data=run.serves_data,
+        encodings=run.encodings,
         open_to_all=run.open_to_all,
         data_licence=run.data_licence,
         data_source=run.data_source,

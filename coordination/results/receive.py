@@ -85,7 +85,13 @@ def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
         with blobs().new_file() as writer:
             vector = snapshot_vector(start)
             checked = check_result(
-                file, run.manifest, vector, run.norm_limit, writer, sketch_key(run)
+                file,
+                run.manifest,
+                vector,
+                run.norm_limit,
+                writer,
+                sketch_key(run),
+                lease.encoding,
             )
             blob = writer.seal()
     except OSError as error:

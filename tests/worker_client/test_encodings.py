@@ -63,7 +63,9 @@ def test_the_least_and_the_largest_do_no_harm(name, value):
 def test_bf16_is_what_torch_makes():
     import torch
 
-    values = np.concatenate((draw(50_000), np.float32([1 + 2**-8, 1 + 3 * 2**-8, -0.0, 2e-40])))
+    values = np.concatenate(
+        (draw(50_000), np.array([1 + 2**-8, 1 + 3 * 2**-8, -0.0, 2e-40], "<f4"))
+    )
     expected = torch.from_numpy(values).bfloat16().float().numpy()
     assert np.array_equal(there_and_back(CODECS["bf16"], values), expected)
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worker_client.contract import wire
+from worker_client.contract.encodings import CODECS
 from worker_client.contract.formats import Format, UnknownFormat, load_format
 from worker_client.contract.recipe import RECIPES
 from worker_client.version import VERSION, is_older
 
+ENCODINGS = (wire.RAW_ENCODING, *CODECS)
 SNAPSHOT_HEADER_BYTES = 2**20
 DISK_RESERVE_BYTES = 256 * 2**20
 
@@ -47,8 +49,11 @@ def check_about(about: wire.About) -> Format:
         )
     if wire.Job.TRAIN not in about.jobs:
         raise TaskRefused("this run has no training to give away")
-    if wire.RAW_ENCODING not in about.encodings:
-        raise TaskRefused(f"this run takes results as {about.encodings}; this worker: ham")
+    if not set(ENCODINGS) & set(about.encodings):
+        raise TaskRefused(
+            f"this run takes results as {', '.join(about.encodings)}; this worker makes "
+            f"{', '.join(ENCODINGS)}"
+        )
     fmt = _known(about.format, about.recipe, about.base_model)
     _check_tokenizer(fmt, about.tokenizer_sha256)
     return fmt
@@ -62,8 +67,11 @@ def check_task(task: wire.Task, limits: Limits, own_data: Path | None) -> Format
     """
     if task.job != wire.Job.TRAIN:
         raise TaskRefused(f"the coordinator asks for {task.job.value}; this worker trains only")
-    if task.encoding != wire.RAW_ENCODING:
-        raise TaskRefused(f"the coordinator wants results as {task.encoding}; this worker: ham")
+    if task.encoding not in ENCODINGS:
+        raise TaskRefused(
+            f"the coordinator wants results as {task.encoding}; this worker makes "
+            f"{', '.join(ENCODINGS)}"
+        )
     fmt = _known(task.format, task.recipe, task.base_model)
     _check_tokenizer(fmt, task.tokenizer_sha256)
     _check_sizes(task, fmt, limits)

@@ -104,7 +104,10 @@ class Training:
         data = self._fetch("data", task.data) if task.data else bench.own_data
         out = bench.state.result_path(task.lease_id)
         out.unlink(missing_ok=True)
-        command = Train.from_task(task, snapshot=str(snapshot), data=str(data), out=str(out))
+        residual = str(bench.state.residual)
+        command = Train.from_task(
+            task, snapshot=str(snapshot), data=str(data), out=str(out), residual=residual
+        )
         self._started = time.monotonic()
         done = bench.trainer.train(command, self._step_done, self._drop_reason)
         self._count(done)

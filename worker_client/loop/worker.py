@@ -16,7 +16,7 @@ from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
 from worker_client.display import events
 from worker_client.loop import delivery
-from worker_client.loop.limits import check_about, check_task
+from worker_client.loop.limits import ENCODINGS, check_about, check_task
 from worker_client.loop.registration import Identity, register
 from worker_client.loop.task import STOPPED, UNWANTED, Bench, Training, show_ready
 from worker_client.loop.trainer import TaskDropped, TrainingFailed
@@ -132,7 +132,10 @@ class Worker:
     def _ask(self, work: Work, resumed: bool) -> Work | None:
         bench = self._bench
         request = wire.LeaseRequest(
-            worker=work.worker, request_id=work.request_id, sequence=work.sequence
+            worker=work.worker,
+            request_id=work.request_id,
+            sequence=work.sequence,
+            encodings=list(ENCODINGS),
         )
         try:
             answer = bench.patience.call(lambda: coordinator.ask(bench.link, request), resets=False)
@@ -190,12 +193,14 @@ class Worker:
         bench.totals.accepted += 1
         self._setbacks = 0
         bench.display.show(events.Verdict(task.lease_id, task.round, True, "", ""))
+        bench.state.keep_residual(task.lease_id)
         delivery.remember(bench, task, work.result.sha256)
         bench.state.forget_work()
 
     def _refused(self, task: wire.Task, fault: Final) -> None:
         bench = self._bench
         bench.totals.refused += 1
+        bench.state.clear_residual()
         bench.state.forget_work()
         bench.state.tidy_results()
         verdict = events.Verdict(task.lease_id, task.round, False, fault.code, fault.detail)

@@ -118,6 +118,26 @@ class CoordinatorState:
     def result_path(self, lease_id: str) -> Path:
         return self.results / f"{lease_id}.safetensors"
 
+    # What encodings left out
+
+    @property
+    def residual(self) -> Path:
+        """What accepted deltas have left out so far; not there at first."""
+        return self.folder / "residual.f32"
+
+    def keep_residual(self, lease_id: str) -> None:
+        """Its delta was accepted: what that left out goes into the next. Safe to do twice."""
+        left = self.left_path(lease_id)
+        if left.exists():
+            left.replace(self.residual)
+
+    def clear_residual(self) -> None:
+        """A delta was not merged, and so nor was what it made up for."""
+        self.residual.unlink(missing_ok=True)
+
+    def left_path(self, lease_id: str) -> Path:
+        return self.result_path(lease_id).with_suffix(".left")
+
     # Work delivered
 
     def load_delivered(self) -> list[Delivered]:
@@ -137,7 +157,7 @@ class CoordinatorState:
         if work and work.task and work.result:
             named.add(work.task.lease_id)
         for path in self.results.iterdir():
-            if path.name.removesuffix(".safetensors") not in named:
+            if path.name.split(".")[0] not in named:
                 path.unlink()
 
     def tidy_files(self, keep: set[str], limit: int) -> None:

@@ -2,8 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -64,15 +65,21 @@ def _read_tensor(data: np.ndarray, header: Header, name: str) -> np.ndarray:
 def write_weights(
     path: Path, fmt: Format, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]
 ) -> Written:
-    """Write all tensors in manifest order to a temporary name, sync, rename.
+    """Write all tensors in manifest order; see ``write_file``."""
+    listed = [(spec.name, "F32", spec.shape) for spec in fmt.tensors]
+    tensors_bytes = (np.ascontiguousarray(tensors[spec.name], "<f4") for spec in fmt.tensors)
+    pieces = (piece.tobytes() for piece in tensors_bytes)
+    return write_file(path, chain([build_header(listed, metadata)], pieces))
+
+
+def write_file(path: Path, pieces: Iterable[bytes]) -> Written:
+    """Write to a temporary name, sync, rename.
 
     The digest is of the bytes as they were written: nothing is ever serialised twice.
     """
-    listed = [(spec.name, "F32", spec.shape) for spec in fmt.tensors]
     digest, temporary = hashlib.sha256(), path.with_name(path.name + ".part")
     with temporary.open("wb") as file:
-        pieces = (np.ascontiguousarray(tensors[spec.name], "<f4") for spec in fmt.tensors)
-        for piece in (build_header(listed, metadata), *(piece.tobytes() for piece in pieces)):
+        for piece in pieces:
             digest.update(piece)
             file.write(piece)
         size = file.tell()

@@ -24,7 +24,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from worker_client.contract.wire import Task
+from worker_client.contract.wire import RAW_ENCODING, Task
 
 
 class Line(BaseModel):
@@ -51,7 +51,10 @@ class Load(Line):
 
 
 class Train(Line):
-    """Train one task. ``snapshot`` and ``data`` are whole, digest-checked files; ``out`` is new."""
+    """Train one task. ``snapshot`` and ``data`` are whole, digest-checked files; ``out`` is new.
+
+    ``residual``: what earlier deltas left out, where the encoding feeds it back.
+    """
 
     cmd: Literal["train"] = "train"
     lease_id: str
@@ -65,16 +68,20 @@ class Train(Line):
     shard: int
     mode: Literal["cpt", "sft"]
     tokenizer_sha256: str | None = None
+    encoding: str = RAW_ENCODING
+    residual: str | None = None
     snapshot: str
     data: str
     out: str
 
     @classmethod
-    def from_task(cls, task: Task, *, snapshot: str, data: str, out: str) -> "Train":
+    def from_task(
+        cls, task: Task, *, snapshot: str, data: str, out: str, residual: str | None = None
+    ) -> "Train":
         """The command for a lease whose files lie at these paths."""
-        copied = set(cls.model_fields) - {"cmd", "mode", "snapshot", "data", "out"}
-        numbers = {name: getattr(task, name) for name in copied}
-        return cls(mode=task.mode.value, snapshot=snapshot, data=data, out=out, **numbers)
+        paths = {"snapshot": snapshot, "data": data, "out": out, "residual": residual}
+        copied = set(cls.model_fields) - {"cmd", "mode", *paths}
+        return cls(mode=task.mode.value, **paths, **{name: getattr(task, name) for name in copied})
 
 
 class Abandon(Line):

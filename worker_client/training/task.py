@@ -10,10 +10,13 @@ from pathlib import Path
 import torch
 from torch.nn.utils import clip_grad_norm_
 
+from worker_client.contract.encodings import CODECS
 from worker_client.contract.recipe import BETAS, CLIP_NORM, EPS, Schedule
+from worker_client.contract.wire import RAW_ENCODING
 from worker_client.data.shard import open_shard
+from worker_client.training.deltas import write_delta
 from worker_client.training.errors import NotFinite, OutOfMemory
-from worker_client.training.files import write_weights
+from worker_client.training.files import Written, write_weights
 from worker_client.training.loss import count_targets, summed_loss
 from worker_client.training.messages import Done, Step, Train
 from worker_client.training.rows import row_stream
@@ -151,7 +154,7 @@ def _write(trainee: Trainee, task: Train, tally: Tally) -> Done:
         "surum": VERSION,
     }
     seconds = tally.seconds
-    file = write_weights(Path(task.out), trainee.format, trainee.tensors(), metadata)
+    file = _seal(trainee, task, metadata)
     return Done(
         lease_id=task.lease_id,
         path=str(file.path),
@@ -165,3 +168,12 @@ def _write(trainee: Trainee, task: Train, tally: Tally) -> Done:
         device=device.label,
         dtype=device.dtype_name,
     )
+
+
+def _seal(trainee: Trainee, task: Train, metadata: dict[str, str]) -> Written:
+    out, fmt, trained = Path(task.out), trainee.format, trainee.tensors()
+    if task.encoding == RAW_ENCODING:
+        return write_weights(out, fmt, trained, metadata)
+    residual = Path(task.residual) if task.residual else None
+    codec = CODECS[task.encoding]
+    return write_delta(out, fmt, codec, Path(task.snapshot), trained, metadata, residual)

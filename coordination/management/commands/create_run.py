@@ -91,6 +91,7 @@ NUMBERS = (
 CHOICES = (
     ("--rule", "rule", Run.Rule, "how results are merged (default mean)"),
     ("--outer", "outer", Run.OuterOptimiser, "the outer optimiser (default nesterov)"),
+    ("--kodlama", "encoding", Run.Encoding, "how results travel (default ham: all weights)"),
 )
 SWITCHES = (
     ("--clip-norms", "clip_norms", "shorten updates to the round's median norm first"),

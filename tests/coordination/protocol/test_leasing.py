@@ -19,7 +19,7 @@ def test_a_lease_carries_all_that_the_protocol_names(run, worker):
     assert set(task) == {
         *("gorev", "anahtar", "is", "tur", "tur_sayisi", "ic_adim", "bs", "seq", "lr", "tohum"),
         *("parca", "n_parca", "mod", "bicim", "recete", "taban_model", "kodlama", "sure", "son"),
-        *("adaptor", "veri"),
+        *("adaptor", "veri", "belirtec_sha256"),
     }
     assert task["adaptor"]["yol"] == "/adaptor?tur=1" and task["veri"]["yol"] == "/veri?parca=0"
 

@@ -22,6 +22,9 @@ class Codec(Protocol):
     """Bytes of one chunk. ``values`` are finite float32 ``[n]``, ``1 <= n <= CHUNK``."""
 
     id: str
+    # Whether the sender keeps what is left out and adds it to its next delta: then the result
+    # depends on more than its task, and nobody else can repeat it.
+    feeds_back: bool
 
     def size(self, count: int) -> int:
         """Bytes that ``count`` values of one chunk take."""

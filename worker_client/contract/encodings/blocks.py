@@ -14,6 +14,7 @@ class Bf16:
     """The upper half of each float32, rounded to the nearest, ties to even: 2 bytes a value."""
 
     id = "bf16"
+    feeds_back = False
 
     def size(self, count: int) -> int:
         return 2 * count
@@ -41,6 +42,7 @@ class Int8:
     """
 
     id = "int8"
+    feeds_back = False
     block, most = 256, 127
 
     def size(self, count: int) -> int:
@@ -67,6 +69,7 @@ class Int4:
     earlier of two in the lower ones."""
 
     id = "int4"
+    feeds_back = False
     block, most = 128, 7
 
     def __init__(self) -> None:

@@ -22,6 +22,7 @@ class TopK:
     """
 
     id = "topk"
+    feeds_back = True
 
     def size(self, count: int) -> int:
         whole, rest = divmod(count, GROUP)
