@@ -42,3 +42,13 @@ def test_in_ci_a_missing_need_is_a_failure(
     assert result.ret == 1
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines(["*NOT RUN: no chromium, apt-get install chromium"])
+
+
+def test_in_ci_a_right_that_the_machine_does_not_give_is_not_run(
+    inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner.makepyfile('import pytest\n@pytest.mark.needs("namespaces")\ndef test_inside(): pass')
+    monkeypatch.setenv("CI", "true")  # and no unshare on the path
+    result = run(inner)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*NOT RUN*", "*::test_inside: no namespaces, run the tests as*"])
