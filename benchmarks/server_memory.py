@@ -131,6 +131,7 @@ def measure(site: Site, workers: int, slow: int) -> tuple[Samples, Samples, Samp
         shards=workers,
         chunk_bytes=MIB,
         max_leases_per_address=workers,
+        max_unregistered_per_address=workers,
         lease_seconds=600,
     )
     server = psutil.Process(site.start().process.pid)

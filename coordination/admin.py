@@ -60,6 +60,12 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
+class ReasonForm(ActionForm):
+    reason = forms.CharField(
+        label=_("Reason, which volunteers read:"), max_length=300, required=False
+    )
+
+
 class RoundInline(admin.TabularInline):
     model = Round
     fields = (
@@ -91,6 +97,7 @@ class RunAdmin(admin.ModelAdmin):
     search_fields = ("slug", "name", "description")
     inlines = (RoundInline,)
     actions = ("pause", "resume")
+    action_form = ReasonForm
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -104,7 +111,9 @@ class RunAdmin(admin.ModelAdmin):
 
     @admin.action(description=_("Pause the selected runs"), permissions=["change"])
     def pause(self, request: HttpRequest, runs: QuerySet[Run]) -> None:
-        done = sum(pause_run(run, f"paused by {request.user}") for run in runs)
+        # Shown on the run's page, so nothing of who did it.
+        reason = request.POST.get("reason", "").strip() or "paused by an admin"
+        done = sum(pause_run(run, reason) for run in runs)
         text = ngettext("%(count)d run paused.", "%(count)d runs paused.", done)
         self.message_user(request, text % {"count": done})
 
@@ -209,12 +218,6 @@ class Registered(admin.SimpleListFilter):
         if self.value() == "yes":
             return workers.exclude(token_digest="")
         return workers.filter(token_digest="") if self.value() == "no" else workers
-
-
-class ReasonForm(ActionForm):
-    reason = forms.CharField(
-        label=_("Reason, which the volunteer reads:"), max_length=300, required=False
-    )
 
 
 @admin.register(Worker)

@@ -46,7 +46,7 @@ def test_pause_resume_and_requeue_are_actions(run, worker, admin_client):
     task = worker.lease()
     act(admin_client, "run", "pause", run.pk)
     run.refresh_from_db()
-    assert run.state == Run.State.PAUSED and "admin@example.org" in run.pause_reason
+    assert run.state == Run.State.PAUSED and run.pause_reason == "paused by an admin"
     act(admin_client, "run", "resume", run.pk)
     run.refresh_from_db()
     assert run.state == Run.State.OPEN
@@ -74,3 +74,12 @@ def test_what_makes_rounds_comparable_cannot_be_edited(run, admin_client):
 def test_strangers_see_nothing(run, client):
     answer = client.get(reverse("admin:coordination_run_changelist"))
     assert answer.status_code == 302 and "login" in answer.headers["Location"]
+
+
+def test_the_reason_of_a_pause_is_shown_on_the_run_s_page(run, admin_client, client):
+    url = reverse("admin:coordination_run_changelist")
+    body = {"action": "pause", "_selected_action": [run.pk], "reason": "back on Monday"}
+    admin_client.post(url, body, follow=True)
+    client.logout()
+    page = client.get(f"/c/{run.slug}/").content.decode()
+    assert "back on Monday" in page and "admin@example.org" not in page
