@@ -19,6 +19,7 @@ from worker_client.training.files import read_weights
 
 # Between an honest update and one that is scaled.
 NORM_LIMIT = 1.0
+KEY = b"key" * 11
 REFUSALS = {
     Refusal.CORRUPT_FILE,
     Refusal.TENSOR_MISSING,
@@ -72,7 +73,7 @@ class ResultReader:
         w.file.write_bytes(body)
         right = judging.judge(body, w.fmt, w.start, NORM_LIMIT)
         try:
-            check_result(w.file, w.fmt, w.snapshot, NORM_LIMIT, out, b"key" * 11)
+            check_result(w.file, w.fmt, w.snapshot, NORM_LIMIT, out, KEY)
         except Refused as refused:
             if refused.refusal not in REFUSALS or not refused.detail:
                 raise Wrong(f"refused with {refused.refusal}: {refused.detail!r}") from None
@@ -84,6 +85,16 @@ class ResultReader:
         if right is not None and out.getvalue() != right.tobytes():
             raise Wrong("other weights were stored than the file holds")
         return "accepted"
+
+    def refusal(self, body: bytes) -> str:
+        """The code with which ``check_result`` alone refuses ``body``, or nothing."""
+        w = self._weights
+        w.file.write_bytes(body)
+        try:
+            check_result(w.file, w.fmt, w.snapshot, NORM_LIMIT, io.BytesIO(), KEY)
+        except Refused as refused:
+            return refused.refusal.code
+        return ""
 
 
 class SnapshotReader:

@@ -5,6 +5,7 @@
 
 import json
 import struct
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzzing.endpoints import Endpoints
+from tests.fuzzing.hostile import Client, lying
 from tests.fuzzing.readers import ResultReader, SnapshotReader, Weights
 from tests.fuzzing.running import Target, fuzz
 from tests.fuzzing.wires import EXAMPLES, Wires
@@ -53,6 +55,36 @@ def test_mutated_requests_to_every_endpoint(tmp_path: Path, settings: Any) -> No
     settings.DISK_RESERVE_BYTES = 0
     wanted = ("result 200", "result 400", "result 422", "file 206", "gorev 200", "gorev 400")
     assert_right(Endpoints(tmp_path), 450, *wanted)
+
+
+def test_a_worker_meets_a_coordinator_that_answers_anything(tmp_path: Path) -> None:
+    with lying() as liar:
+        assert_right(Client(liar, tmp_path), 400, "task", "file", "verdict", "task: ProtocolBroken")
+
+
+MIB = 2**20
+GREEDY = {
+    "many names": b"{" + b",".join(b'"%d":{}' % i for i in range(90_000)) + b"}",
+    "many numbers": b'{"a":[' + b",".join([b"1"] * (MIB // 2 - 10)) + b"]}",
+    "deep": b'{"a":' + b"[" * (MIB - 5),
+    "one long name": b'{"' + b"a" * (MIB - 10) + b'":{}}',
+    "digits": b'{"a":' + b"1" * (MIB - 10) + b"}",
+    "long metadata": b'{"__metadata__":{"a":"' + b"b" * (MIB - 30) + b'"}}',
+}
+
+
+@pytest.mark.parametrize("what", GREEDY)
+def test_no_header_costs_much_memory(tmp_path: Path, what: str) -> None:
+    header, reader = GREEDY[what], ResultReader(Weights(tmp_path))
+    assert len(header) <= MIB
+    tracemalloc.start()
+    try:
+        code = reader.refusal(struct.pack("<Q", len(header)) + header)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert code in ("bozuk_dosya", "eksik_tensor", "fazla_tensor")
+    assert peak < MEMORY_BYTES
 
 
 # --- Hypothesis ----------------------------------------------------------------------------------

@@ -72,6 +72,13 @@ class Answer:
             raise ProtocolBroken(f"the coordinator's answer breaks the protocol: {why}") from None
 
 
+class _Session(requests.Session):
+    """Leaves redirects alone, which it would parse even when it is not to follow them."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
+
+
 class Link:
     """Requests to one coordinator, all below ``base_url``. Not to be shared between threads.
 
@@ -82,7 +89,7 @@ class Link:
         self.base_url = base_url
         self.traffic = traffic or Traffic()
         self.token: str | None = None
-        self._session = requests.Session()
+        self._session = _Session()
         # Without this, requests would send passwords it finds in the person's .netrc.
         self._session.auth = lambda request: request
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -215,7 +222,7 @@ class Link:
             self.traffic.up += body.tell()
 
     def _redirected(self, method: str, response: requests.Response) -> str:
-        target = urljoin(response.url, response.headers.get("Location", ""))
+        target = _target(response)
         repeatable = method in ("GET", "HEAD") or response.status_code in (307, 308)
         if is_below(self.base_url, target) and repeatable:
             return target
@@ -257,6 +264,14 @@ class Link:
             return wire.Problem.model_validate_json(self._read_small(response))
         except (ValidationError, Passing):
             return wire.Problem()
+
+
+def _target(response: requests.Response) -> str:
+    """Where a redirect leads; nowhere if that is no address."""
+    try:
+        return urljoin(response.url, response.headers.get("Location", ""))
+    except ValueError:
+        return ""
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

@@ -93,6 +93,15 @@ def test_broken_lines_and_errors_are_outlasted(server, download, ref):
     assert download.fetch(ref).read_bytes() == DATA
 
 
+def test_an_answer_without_bytes_is_not_asked_for_again_at_once(server, download, ref, patience):
+    told = {**PROTOCOL, "Content-Range": f"bytes 0-{CHUNK - 1}/{len(DATA)}"}
+    server.next("GET", "/adaptor", *[answer(206, b"", headers=told)] * 2)
+    waits: list[float] = []
+    patience.backoff.failed = lambda retry_after=0: waits.append(retry_after)
+    assert download.fetch(ref).read_bytes() == DATA
+    assert len(waits) == 2
+
+
 def test_a_line_that_breaks_inside_a_range_keeps_what_came(server, download, ref):
     def half(handler) -> None:
         handler.send_response(206)
