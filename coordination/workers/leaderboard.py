@@ -5,6 +5,7 @@ from django.db.models.functions import Cast, Coalesce, Least
 
 from coordination.live.counts import STANDING
 from coordination.models import Run, Worker
+from coordination.workers.find import registered
 
 SORTS = ("name", "tasks", "tokens", "share")
 DEFAULT_SORT = "-tasks"
@@ -23,9 +24,7 @@ def leaderboard(run: Run, sort: str = DEFAULT_SORT) -> QuerySet[Worker]:
     most_tokens = Value(run.batch_size * run.seq_len * run.inner_steps)
     accepted = Q(lease__result__state__in=STANDING)
     said = Least(Coalesce(F("lease__result__tokens"), Value(0)), most_tokens)
-    listed = Worker.objects.exclude(token_digest="").filter(
-        run=run, is_listed=True, state__in=_SHOWN_STATES
-    )
+    listed = registered(run).filter(is_listed=True, state__in=_SHOWN_STATES)
     rows = listed.annotate(
         results=Count("lease__result"),
         tasks=Count("lease__result", filter=accepted),

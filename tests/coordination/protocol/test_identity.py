@@ -4,10 +4,13 @@ import secrets
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from coordination.models import Lease, Run, Worker
 from coordination.workers.approve import approve_worker
 from coordination.workers.block import block_worker
+from coordination.workers.find import owner_of, worker_of_token
 from coordination.workers.pause import pause_worker
 from coordination.workers.registrations import HOUR_S
 from coordination.workers.unblock import unblock_worker
@@ -406,3 +409,16 @@ def test_receipts_cost_the_same_however_many_there_are(
         post_whole(worker, worker.lease(), result_file()[: -8 * (i + 1)])
     with django_assert_num_queries(3):  # the run, the worker, its results
         worker.http.get(f"{worker.base}/makbuz")
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by how many there are")
+def test_a_worker_is_looked_up_by_an_index(run):
+    """However many there are: each request of each worker begins with it."""
+    with CaptureQueriesContext(connection) as asked_for:
+        assert worker_of_token(run, Registration.draw_token()) is None
+        assert owner_of(run, "ada") is None
+    for query in asked_for.captured_queries:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+            plan = " ".join(str(row[3]) for row in cursor.fetchall())
+        assert "USING INDEX one_" in plan, plan
