@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from coordination.leases.requeue import requeue_unit
 from coordination.models import (
+    Check,
     DataShard,
     Lease,
     OuterState,
@@ -43,6 +44,12 @@ EDITABLE_RUN_FIELDS = (
     "max_leases_per_address",
     "max_unregistered_per_address",
     "open_to_all",
+    "verify",
+    "proven_after",
+    "check_floor",
+    "quorum",
+    "grace_factor",
+    "backup_seconds",
     "keep_snapshots",
 )
 
@@ -144,8 +151,8 @@ class RoundAdmin(ReadOnlyAdmin):
 
 @admin.register(Unit)
 class UnitAdmin(ReadOnlyAdmin):
-    list_display = ("round", "shard", "state")
-    list_filter = ("state", "round__run")
+    list_display = ("round", "shard", "job", "state")
+    list_filter = ("job", "state", "round__run")
     list_select_related = ("round__run",)
     actions = ("requeue",)
 
@@ -227,6 +234,9 @@ class WorkerAdmin(ReadOnlyAdmin):
         "run",
         "state",
         "is_registered",
+        "consecutive_valid",
+        "checks_invalid",
+        "quota",
         "copies_seen",
         "first_seen_at",
         "last_seen_at",
@@ -275,6 +285,27 @@ class WorkerEventAdmin(ReadOnlyAdmin):
     list_filter = ("verb", "worker__run")
     list_select_related = ("worker", "actor")
     search_fields = ("worker__name", "reason")
+
+
+@admin.register(Check)
+class CheckAdmin(ReadOnlyAdmin):
+    list_display = ("result", "author", "state", "reason", "farthest", "created_at", "decided_at")
+    list_filter = ("state", "reason", "result__unit__round__run")
+    list_select_related = ("result__unit__round__run", "result__lease__worker")
+    search_fields = ("result__sha256", "result__lease__worker__name")
+
+    @admin.display(description=_("author"))
+    def author(self, check: Check) -> str:
+        return check.result.lease.worker.name
+
+    @admin.display(description=_("distances / tolerance"))
+    def farthest(self, check: Check) -> str:
+        """Each repetition's distance from what it was compared with; ∞ where nothing was done."""
+        return ", ".join(
+            f"{'∞' if opinion['relative'] is None else format(opinion['relative'], '.3g')} / "
+            f"{opinion['tolerance']:g}"
+            for opinion in check.evidence
+        )
 
 
 @admin.register(Snapshot)

@@ -16,6 +16,7 @@ from coordination.aggregation.lora import pairs_of
 from coordination.aggregation.merge import MergePlan
 from coordination.aggregation.outer import Adam, Nesterov, Outer, Sgd, Yogi
 from coordination.aggregation.rules import RULES
+from coordination.trust.policy import CheckPolicy, Quota, Standing
 from worker_client.contract.formats import Format, load_format
 from worker_client.contract.recipe import largest_update_norm
 from worker_client.contract.wire import RAW_ENCODING
@@ -160,6 +161,42 @@ class Run(models.Model):
         choices=Encoding,
         help_text=_("How results travel; programs that lack it send all weights."),
     )
+    verify = models.BooleanField(
+        default=True,
+        help_text=_("Have results repeated by other workers, where there are any that can."),
+    )
+    proven_after = models.PositiveIntegerField(
+        default=10,
+        validators=_between(1, 10**6),
+        help_text=_("So many valid checks in a row make a worker a proven one."),
+    )
+    check_floor = models.FloatField(
+        default=0.1,
+        validators=_between(0, 1),
+        help_text=_("Smallest probability that a proven worker's result is checked."),
+    )
+    quorum = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=_between(1, 10**5),
+        help_text=_(
+            "With this many results a round waits for a grace period only; none: it waits."
+        ),
+    )
+    grace_factor = models.FloatField(
+        default=5.0,
+        validators=_between(0, 1000),
+        help_text=_("The grace ends so many median absolute deviations after the median arrival."),
+    )
+    backup_seconds = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=_between(0, 30 * 86400),
+        help_text=_(
+            "So long before the deadline a task in work is leased a second time; none: a quarter "
+            "of the round's length, 0: never."
+        ),
+    )
     chunk_bytes = models.PositiveIntegerField(
         default=2**20, validators=_between(64 * 1024, 8 * 2**20)
     )
@@ -227,6 +264,10 @@ class Run(models.Model):
             pairs=pairs_of(self.manifest),
             exact=self.exact_lora,
         )
+
+    @property
+    def check_policy(self) -> CheckPolicy:
+        return CheckPolicy(self.proven_after, self.check_floor)
 
     @property
     def current_round(self) -> "Round | None":
@@ -397,6 +438,22 @@ class Worker(models.Model):
         default=0, help_text=_("Lease requests from a copy of the worker's state folder.")
     )
     copy_seen_at = models.DateTimeField(null=True, blank=True)
+    verifies = models.BooleanField(
+        default=False, help_text=_("Offered to check others' results when last heard from.")
+    )
+    address = models.GenericIPAddressField(null=True, blank=True)
+    consecutive_valid = models.PositiveIntegerField(
+        default=0, help_text=_("Results in a row that were checked and found right.")
+    )
+    checks_valid = models.PositiveIntegerField(default=0)
+    checks_invalid = models.PositiveIntegerField(default=0)
+    quota = models.PositiveIntegerField(
+        default=Quota().full,
+        help_text=_("Tasks an hour; halves with an error, doubles with an accepted result."),
+    )
+    task_seconds = models.FloatField(
+        null=True, blank=True, help_text=_("From lease to result, a moving average.")
+    )
     first_seen_at = models.DateTimeField(auto_now_add=True)
     registered_at = models.DateTimeField(null=True, blank=True)
     last_seen_at = models.DateTimeField(
@@ -427,6 +484,10 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def standing(self) -> Standing:
+        return Standing(self.consecutive_valid, self.checks_valid, self.checks_invalid)
 
     @property
     def is_registered(self) -> bool:
@@ -466,7 +527,12 @@ class WorkerEvent(models.Model):
 
 
 class Unit(models.Model):
-    """The work of one shard in one round."""
+    """One piece of work in a round: a shard to train, or another job on its results."""
+
+    class Job(models.TextChoices):
+        TRAIN = "train", _("train")
+        VERIFY = "verify", _("verify")
+        EVALUATE = "evaluate", _("evaluate")
 
     class State(models.TextChoices):
         FREE = "free", _("free")
@@ -475,9 +541,18 @@ class Unit(models.Model):
 
     round = models.ForeignKey(Round, models.CASCADE)
     shard = models.PositiveIntegerField()
+    job = models.CharField(max_length=10, choices=Job, default=Job.TRAIN)
+    target = models.ForeignKey(
+        "Result",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="jobs",
+        help_text=_("The result that a job other than training is about."),
+    )
     state = models.CharField(max_length=10, choices=State, default=State.FREE)
     barred = models.ManyToManyField(
-        Worker, blank=True, help_text=_("Workers whose result for it was screened out.")
+        Worker, blank=True, help_text=_("Workers who tried it and may not again.")
     )
 
     class Meta:
@@ -485,7 +560,15 @@ class Unit(models.Model):
         verbose_name = _("unit")
         verbose_name_plural = _("units")
         constraints = [
-            models.UniqueConstraint(fields=["round", "shard"], name="one_unit_per_shard")
+            models.UniqueConstraint(
+                fields=["round", "shard"],
+                condition=Q(job="train"),
+                name="one_unit_per_shard",
+            ),
+            models.CheckConstraint(
+                condition=Q(job="train", target=None) | (~Q(job="train") & Q(target__isnull=False)),
+                name="other_jobs_have_targets",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -507,6 +590,9 @@ class Lease(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.LIVE)
     address = models.GenericIPAddressField()
     encoding = models.CharField(max_length=20, default=RAW_ENCODING)
+    is_backup = models.BooleanField(
+        default=False, help_text=_("A second lease of a unit near its round's deadline.")
+    )
     granted_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     step = models.PositiveIntegerField(default=0)
@@ -525,7 +611,7 @@ class Lease(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["worker", "request_digest"], name="request_used_once"),
             models.UniqueConstraint(
-                fields=["unit"],
+                fields=["unit", "is_backup"],
                 condition=Q(state="live"),
                 name="one_live_lease_per_unit",
             ),
@@ -558,7 +644,9 @@ class Result(models.Model):
         WAITING = "waiting", _("waiting")
         MERGED = "merged", _("merged")
         SCREENED = "screened", _("screened out")
+        UNVERIFIED = "unverified", _("not verified in time")
         REFUSED = "refused", _("refused")
+        USED = "used", _("used to judge another")
 
     lease = models.ForeignKey(Lease, models.CASCADE)
     unit = models.ForeignKey(Unit, models.CASCADE)
@@ -607,3 +695,42 @@ class Result(models.Model):
 
     def __str__(self) -> str:
         return f"{self.unit} {self.sha256[:12]}"
+
+
+class Check(models.Model):
+    """Whether one result could be repeated by others, with the evidence.
+
+    While it is pending its result is held out of the merge. A result without a check is one of a
+    proven worker that the draw passed over.
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("pending")
+        VALID = "valid", _("valid")
+        INVALID = "invalid", _("invalid")
+        UNDECIDED = "undecided", _("the repetitions differ")
+        LATE = "late", _("not verified in time")
+        WAIVED = "waived", _("nobody could verify it")
+
+    class Reason(models.TextChoices):
+        UNPROVEN = "unproven", _("the worker is unproven")
+        DRAWN = "drawn", _("drawn by lot")
+
+    result = models.OneToOneField(Result, models.CASCADE, related_name="verification")
+    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    reason = models.CharField(max_length=10, choices=Reason)
+    evidence = models.JSONField(
+        default=list,
+        blank=True,
+        help_text=_("Per repetition: who made it how, how far it lies from what, the tolerance."),
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        verbose_name = _("check")
+        verbose_name_plural = _("checks")
+
+    def __str__(self) -> str:
+        return f"{self.result}: {self.get_state_display()}"

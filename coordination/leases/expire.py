@@ -3,7 +3,9 @@
 from django.db import transaction
 
 from coordination.clock import now
-from coordination.models import Lease, Round, Unit, touch
+from coordination.leases.free import bar_from_check, free_unit
+from coordination.models import Lease, Round, touch
+from coordination.trust.record import lock_workers, record_error
 
 
 def expire_leases() -> int:
@@ -16,10 +18,13 @@ def expire_leases() -> int:
 @transaction.atomic
 def _expire(pk: int) -> bool:
     lease = Lease.objects.select_related("unit__round").get(pk=pk)
+    lock_workers([lease.worker_id])
     Round.objects.select_for_update().get(pk=lease.unit.round_id)
     still_overdue = Lease.objects.filter(pk=pk, state=Lease.State.LIVE, expires_at__lte=now())
     if not still_overdue.update(state=Lease.State.EXPIRED):
         return False
-    Unit.objects.filter(pk=lease.unit_id, state=Unit.State.LEASED).update(state=Unit.State.FREE)
+    free_unit(lease.unit_id)
+    bar_from_check(lease)
+    record_error(lease.worker_id)
     touch(lease.unit.round.run_id)
     return True

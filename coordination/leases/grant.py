@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Case, Value, When
 
 from coordination.clock import now
 from coordination.leases.keys import digest, lease_key
+from coordination.leases.pick import Pick, pick_work
+from coordination.leases.quota import check_quota
 from coordination.models import Lease, Round, Run, Unit, Worker, touch
 from coordination.workers.meet import meet_worker
 from coordination.workers.welcome import demand_welcome
@@ -49,14 +50,22 @@ def _grant(run: Run, request: LeaseRequest, address: str, worker_id: int) -> Gra
     if known:
         return _repeat(known, request)
     encoding = _choose_encoding(run, request)
-    if run.state != Run.State.OPEN or Job.TRAIN.value not in request.jobs:
+    _note_offer(worker, request, address)
+    if run.state != Run.State.OPEN:
         return None
     current = _lock_open_round(run)
-    unit = current and _pick_unit(current, worker)
-    if not unit:
+    picked = current and pick_work(run, current, worker, request, address)
+    if not picked:
         return None
     _check_limits(run, worker, address)
-    return _lease(run, unit, worker, request, address, encoding)
+    check_quota(worker)
+    return _lease(run, picked, worker, request, address, encoding)
+
+
+def _note_offer(worker: Worker, request: LeaseRequest, address: str) -> None:
+    """Remember who could check whose results."""
+    worker.verifies, worker.address = Job.VERIFY in request.jobs, address
+    worker.save(update_fields=["verifies", "address"])
 
 
 def _repeat(lease: Lease, request: LeaseRequest) -> Grant:
@@ -85,14 +94,6 @@ def _lock_open_round(run: Run) -> Round | None:
     return rounds.first()
 
 
-def _pick_unit(current: Round, worker: Worker) -> Unit | None:
-    """A free unit, preferring the shard the worker had last: it need not be fetched again."""
-    last = Lease.objects.filter(worker=worker).values_list("unit__shard", flat=True).first()
-    free = Unit.objects.filter(round=current, state=Unit.State.FREE).exclude(barred=worker)
-    fetched_before = Case(When(shard=-1 if last is None else last, then=Value(0)), default=Value(1))
-    return free.order_by(fetched_before, "shard").first()
-
-
 def _check_limits(run: Run, worker: Worker, address: str) -> None:
     live = Lease.objects.filter(unit__round__run=run, state=Lease.State.LIVE)
     of_worker, of_address = live.filter(worker=worker), live.filter(address=address)
@@ -114,23 +115,24 @@ def _check_limits(run: Run, worker: Worker, address: str) -> None:
 
 
 def _lease(
-    run: Run, unit: Unit, worker: Worker, request: LeaseRequest, address: str, encoding: str
+    run: Run, picked: Pick, worker: Worker, request: LeaseRequest, address: str, encoding: str
 ) -> Grant:
     token = secrets.token_urlsafe(18)
     key = lease_key(token, request.request_id)
-    granted = now()
+    granted, target = now(), picked.unit.target
     lease = Lease.objects.create(
         token=token,
-        unit=unit,
+        unit=picked.unit,
+        is_backup=picked.is_backup,
         worker=worker,
         request_digest=digest(request.request_id),
         key_digest=digest(key),
         address=address,
-        encoding=encoding,
+        encoding=target.lease.encoding if target else encoding,  # as what it repeats
         granted_at=granted,
         expires_at=granted + timedelta(seconds=run.lease_seconds),
     )
-    Unit.objects.filter(pk=unit.pk).update(state=Unit.State.LEASED)
+    Unit.objects.filter(pk=picked.unit.pk).update(state=Unit.State.LEASED)
     touch(run.pk)
     return Grant(lease, key)
 

@@ -22,19 +22,22 @@ def active_workers(run: Run) -> int:
 
 
 def unit_counts(round_: Round | None) -> TaskCounts:
-    counts = _by_state(Unit.objects.filter(round=round_)) if round_ else {}
+    shards = Unit.objects.filter(round=round_, job=Unit.Job.TRAIN)
+    counts = _by_state(shards) if round_ else {}
     free, leased, done = (counts.get(state, 0) for state in Unit.State)
     return TaskCounts(free=free, leased=leased, done=done)
 
 
 def result_counts(run: Run) -> ResultCounts:
-    """Verdicts over the whole run. The three are disjoint: a result that was accepted and later
-    screened out counts as screened only."""
-    counts = _by_state(Result.objects.filter(unit__round__run=run))
+    """Verdicts over the whole run's trained shards. The three are disjoint: a result that was
+    accepted and later screened out or left out counts as screened only."""
+    trained = Result.objects.filter(unit__round__run=run, unit__job=Unit.Job.TRAIN)
+    counts = _by_state(trained)
+    left_out = (Result.State.SCREENED, Result.State.UNVERIFIED)
     return ResultCounts(
         accepted=sum(counts.get(state, 0) for state in STANDING),
         refused=counts.get(Result.State.REFUSED, 0),
-        screened=counts.get(Result.State.SCREENED, 0),
+        screened=sum(counts.get(state, 0) for state in left_out),
     )
 
 

@@ -149,6 +149,7 @@ def _leases(run: Run) -> list[dict]:
         {
             "worker": lease.worker.name,
             "shard": lease.unit.shard,
+            "job": lease.unit.job,
             "step": lease.step,
             "steps": run.inner_steps,
             "progress": _percent(lease.step, run.inner_steps),

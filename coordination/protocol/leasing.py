@@ -7,22 +7,28 @@ from coordination.leases.extend import extend_lease
 from coordination.leases.find import find_lease
 from coordination.leases.grant import Grant, grant_lease
 from coordination.live.counts import active_workers
-from coordination.models import DataShard, Round, Run, Snapshot, Worker
+from coordination.models import DataShard, Round, Run, Snapshot, Unit, Worker
 from coordination.protocol.http import json_answer, nothing, read_message, worker_view
 from coordination.protocol.source import client_address
 from worker_client.contract.wire import (
     FileRef,
+    Job,
     LeaseRequest,
     Mode,
     Progress,
     ProgressAnswer,
     Task,
+    TrainingFields,
 )
 
 MERGING_RETRY_S = 1
 PAUSED_RETRY_S = 30
 LONGEST_RETRY_S = 60
 POLLS_PER_SECOND = 10
+JOBS = {
+    Unit.Job.TRAIN: Job.TRAIN,
+    Unit.Job.VERIFY: Job.VERIFY,
+}
 
 
 @worker_view("POST")
@@ -56,13 +62,25 @@ def _wait_seconds(run: Run) -> int:
 
 def task_of(run: Run, grant: Grant) -> Task:
     """The lease as the worker is told it."""
-    lease = grant.lease
-    unit, round_ = lease.unit, lease.unit.round
-    snapshot = Snapshot.objects.get(run=run, number=round_.number)
-    shard = DataShard.objects.filter(run=run, index=unit.shard).first()
+    lease, fields = grant.lease, training_fields(run, grant.lease.unit, grant.lease.encoding)
+    job = JOBS[Unit.Job(lease.unit.job)]
     return Task(
         lease_id=lease.token,
         lease_key=grant.key,
+        job=job,
+        lease_seconds=max(5, int((lease.expires_at - now()).total_seconds())),
+        deadline=lease.expires_at,
+        target=fields if job == Job.VERIFY else None,
+        **dict(fields),
+    )
+
+
+def training_fields(run: Run, unit: Unit, encoding: str) -> TrainingFields:
+    """What training the unit's shard in its round consists of."""
+    round_ = unit.round
+    snapshot = Snapshot.objects.get(run=run, number=round_.number)
+    shard = DataShard.objects.filter(run=run, index=unit.shard).first()
+    return TrainingFields(
         round=round_.number,
         rounds=run.rounds,
         inner_steps=run.inner_steps,
@@ -77,9 +95,7 @@ def task_of(run: Run, grant: Grant) -> Task:
         recipe=run.recipe,
         base_model=run.manifest.base_ref,
         tokenizer_sha256=run.tokenizer,
-        encoding=lease.encoding,
-        lease_seconds=max(5, int((lease.expires_at - now()).total_seconds())),
-        deadline=lease.expires_at,
+        encoding=encoding,
         snapshot=_file(run, f"/adaptor?tur={round_.number}", snapshot.sha256, snapshot.size),
         data=_file(run, f"/veri?parca={shard.index}", shard.sha256, shard.size) if shard else None,
     )

@@ -8,7 +8,7 @@ from coordination.protocol.files import serve_blob
 from coordination.protocol.http import protocol_view, whole_number, worker_view
 from worker_client.contract import PROTOCOL_VERSION
 from worker_client.contract.errors import Refusal, Refused
-from worker_client.contract.wire import REFERENCE_MERGE, About, Message, Mode
+from worker_client.contract.wire import REFERENCE_MERGE, About, Job, Message, Mode
 
 
 @protocol_view("GET", "HEAD")
@@ -67,6 +67,7 @@ def about(run: Run) -> About:
         serves_data=run.serves_data,
         encodings=run.encodings,
         open_to_all=run.open_to_all,
+        jobs=jobs_of(run),
         data_licence=run.data_licence,
         data_source=run.data_source,
         contact=run.contact,
@@ -78,6 +79,11 @@ def about(run: Run) -> About:
 def merges_by_reference(run: Run) -> bool:
     """Whether anybody with a round's results can recompute its snapshot from the protocol alone."""
     return (run.outer_lr, run.outer_momentum) == (1.0, 0.5)
+
+
+def jobs_of(run: Run) -> list[str]:
+    """The jobs that a run gives away: results are repeated only where all train on one data."""
+    return [Job.TRAIN.value, *([Job.VERIFY.value] if run.verify and run.serves_data else [])]
 
 
 def _cacheable(message: Message, seconds: int) -> JsonResponse:

@@ -8,7 +8,9 @@ FATES = {
     Result.State.WAITING: ResultFate.WAITING,
     Result.State.MERGED: ResultFate.MERGED,
     Result.State.SCREENED: ResultFate.SCREENED,
+    Result.State.UNVERIFIED: ResultFate.UNVERIFIED,
     Result.State.REFUSED: ResultFate.REFUSED,
+    Result.State.USED: ResultFate.USED,
 }
 
 

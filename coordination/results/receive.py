@@ -9,16 +9,23 @@ import math
 from pathlib import Path
 
 from django.conf import settings
-from django.db import transaction
 
 from coordination.aggregation.check import check_result
-from coordination.models import Lease, Result, Round, Run, Snapshot, Unit, touch
+from coordination.models import Lease, Result, Run, Snapshot, Unit
+from coordination.results.take import demand_wanted, store_refusal, stored_verdict, take_result
 from coordination.results.uploads import disk_full
 from coordination.rounds.close import close_if_ready
 from coordination.storage import blobs, snapshot_vector
 from coordination.store.local import BlobMissing
+from coordination.verification.begin import begin_check
+from coordination.verification.judge import judge, opinions_of
+from coordination.verification.verifiers import involved
 from worker_client.contract.errors import Refusal, Refused
 
+STATES = {
+    Unit.Job.TRAIN: Result.State.WAITING,
+    Unit.Job.VERIFY: Result.State.USED,
+}
 # These end the lease and are remembered; every other refusal may be followed by another try.
 LASTING = {
     Refusal.UNIT_TAKEN,
@@ -33,19 +40,6 @@ LASTING = {
     Refusal.WRONG_ENCODING,
     Refusal.COMMITMENT_MISMATCH,
 }
-
-
-def stored_verdict(lease: Lease, sha256: str) -> Result | None:
-    """The earlier verdict on these bytes, if there is one.
-
-    Raises:
-        Refused: when that verdict was a refusal.
-    """
-    result = Result.objects.filter(lease=lease, sha256=sha256).first()
-    if result and result.state == Result.State.REFUSED:
-        refusal = next(r for r in Refusal if r.code == result.code)
-        raise Refused(refusal, result.detail)
-    return result
 
 
 def receive_result(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
@@ -63,7 +57,7 @@ def receive_result(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
     except Refused as refused:
         if refused.refusal not in LASTING:
             raise
-        _store_refusal(lease, sha256, file.stat().st_size, refused)
+        store_refusal(lease, sha256, file.stat().st_size, refused)
         # The same bytes may have been taken while these were checked: then that is the verdict.
         accepted = stored_verdict(lease, sha256)
         if accepted is None:
@@ -74,7 +68,7 @@ def receive_result(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
 
 
 def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
-    _demand_wanted(lease, lease.unit.round)
+    demand_wanted(lease, lease.unit.round)
     if lease.commitment and lease.commitment != sha256:
         raise Refused(
             Refusal.COMMITMENT_MISMATCH,
@@ -101,11 +95,11 @@ def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
         unit=lease.unit,
         sha256=sha256,
         size=file.stat().st_size,
-        state=Result.State.WAITING,
+        state=STATES[Unit.Job(lease.unit.job)],
         holds_unit=True,
         vector_sha256=blob.sha256,
         update_norm=checked.delta_norm,
-        sketch=checked.sketch.tobytes(),
+        sketch=checked.sketch.tobytes() if lease.unit.job == Unit.Job.TRAIN else None,
         **_metrics(checked.metadata),
     )
     try:
@@ -120,57 +114,15 @@ def sketch_key(run: Run) -> bytes:
     return hmac.digest(settings.LEASE_SECRET, f"sketch of run {run.pk}".encode(), "sha256")
 
 
-@transaction.atomic
 def _take(run: Run, lease: Lease, result: Result) -> Result:
-    """Flip unit and lease under the round's lock, if round and unit still stand."""
-    round_ = Round.objects.select_for_update().get(pk=lease.unit.round_id)
-    twin = stored_verdict(lease, result.sha256)
-    if twin:
-        return twin
-    lease.refresh_from_db(fields=["state"])
-    _demand_wanted(lease, round_)
-    result.save()
-    Unit.objects.filter(pk=lease.unit_id).update(state=Unit.State.DONE)
-    others = Lease.objects.filter(unit=lease.unit, state=Lease.State.LIVE).exclude(pk=lease.pk)
-    others.update(state=Lease.State.EXPIRED)
-    Lease.objects.filter(pk=lease.pk).update(state=Lease.State.DELIVERED)
-    touch(run.pk)
-    return result
-
-
-def _demand_wanted(lease: Lease, round_: Round) -> None:
-    """Raises Refused when the round is closed, the lease has ended, or the unit is held."""
-    if round_.state != Round.State.OPEN:
-        raise Refused(
-            Refusal.ROUND_CLOSED,
-            f"round {round_.number} has closed without this result",
-        )
-    held = Result.objects.filter(unit=lease.unit_id, holds_unit=True).exists()
-    if held or lease.state in (Lease.State.DELIVERED, Lease.State.REFUSED):
-        raise Refused(Refusal.UNIT_TAKEN, "another result was taken, or this task has ended")
-
-
-@transaction.atomic
-def _store_refusal(lease: Lease, sha256: str, size: int, refused: Refused) -> None:
-    round_ = Round.objects.select_for_update().get(pk=lease.unit.round_id)
-    Result.objects.get_or_create(
-        lease=lease,
-        sha256=sha256,
-        defaults={
-            "unit": lease.unit,
-            "size": size,
-            "state": Result.State.REFUSED,
-            "code": refused.refusal.code,
-            "detail": refused.detail[:500],
-        },
-    )
-    mine = Lease.objects.filter(pk=lease.pk)
-    was_live = mine.filter(state=Lease.State.LIVE).update(state=Lease.State.REFUSED)
-    mine.filter(state=Lease.State.EXPIRED).update(state=Lease.State.REFUSED)
-    if was_live:
-        leased = Unit.objects.filter(pk=lease.unit_id, state=Unit.State.LEASED)
-        leased.update(state=Unit.State.FREE)
-    touch(round_.run_id)
+    """A trained shard waits for the merge, perhaps under check; a repetition judges another's."""
+    if lease.unit.job == Unit.Job.TRAIN:
+        return take_result(run, lease, result, (), lambda: begin_check(run, result))
+    target = lease.unit.target
+    assert target is not None, "the database holds that other jobs have targets"
+    opinions = opinions_of(run, target, result)
+    parties = involved(target).values_list("worker", flat=True)
+    return take_result(run, lease, result, parties, lambda: judge(run, target, opinions))
 
 
 def _metrics(metadata: dict[str, str]) -> dict:

@@ -1,18 +1,21 @@
 """Close a round for merging once it has what it needs."""
 
+from datetime import datetime
 from functools import partial
 
 from django.db import transaction
 
 from coordination.clock import now
-from coordination.models import Lease, Result, Round, Run, Unit, touch
+from coordination.models import Check, Lease, Result, Round, Run, Unit, touch
+from coordination.rounds.grace import grace_end
 
 
 @transaction.atomic
 def close_if_ready(round_id: int) -> bool:
     """Flip an open round to merging and record which results take part.
 
-    Ready means the target number of results, or the deadline with at least the minimum.
+    Ready means the target number of results, the quorum and a grace period after it, or the
+    deadline with at least the minimum.
     Safe to call at any time, twice, and from two processes.
     """
     locked = Round.objects.select_for_update(of=("self",))
@@ -20,10 +23,10 @@ def close_if_ready(round_id: int) -> bool:
     run = round_.run
     if round_.state != Round.State.OPEN or run.state != Run.State.OPEN:
         return False
-    held = Result.objects.filter(unit__round=round_, holds_unit=True, state=Result.State.WAITING)
-    participants = list(held.order_by("unit__shard").values_list("pk", flat=True))
-    if not _is_enough(len(participants), round_, run):
+    standing = countable(round_)
+    if not _is_enough(standing, round_, run):
         return False
+    participants = [result.pk for result in standing]
     _end_leases(round_)
     round_.state, round_.participants = Round.State.MERGING, participants
     round_.attempt += 1
@@ -34,9 +37,30 @@ def close_if_ready(round_id: int) -> bool:
     return True
 
 
-def _is_enough(count: int, round_: Round, run: Run) -> bool:
-    overdue = now() >= round_.deadline_at
-    return count >= run.target_results or (overdue and count >= run.min_results)
+def countable(round_: Round) -> list[Result]:
+    """Results that would be merged now, by shard: one under check is held out until its verdict."""
+    trained = Result.objects.filter(unit__round=round_, unit__job=Unit.Job.TRAIN, holds_unit=True)
+    waiting = trained.filter(state=Result.State.WAITING)
+    held_out = waiting.filter(verification__state=Check.State.PENDING)
+    settled = waiting.exclude(pk__in=held_out).select_related("verification")
+    return list(settled.order_by("unit__shard"))
+
+
+def _is_enough(standing: list[Result], round_: Round, run: Run) -> bool:
+    count, seconds = len(standing), (now() - round_.opened_at).total_seconds()
+    if count >= run.target_results:
+        return True
+    if run.quorum and count >= run.quorum:
+        arrivals = [(_counted_at(result) - round_.opened_at).total_seconds() for result in standing]
+        if seconds >= grace_end(arrivals, run.grace_factor):
+            return True
+    return now() >= round_.deadline_at and count >= run.min_results
+
+
+def _counted_at(result: Result) -> datetime:
+    """When the result began to count: when it came or, if it was checked, at the verdict."""
+    check = getattr(result, "verification", None)
+    return check.decided_at if check else result.created_at
 
 
 def _end_leases(round_: Round) -> None:

@@ -96,6 +96,10 @@ def validate(run: Run) -> None:
             not run.exact_lora or isinstance(RULES.get(run.rule), SharesRule),
             f"{run.get_rule_display()} works weight by weight and cannot average products",
         ),
+        "quorum": (
+            run.quorum is None or run.min_results <= run.quorum <= run.target_results,
+            "between the minimum and the target",
+        ),
         "inner_steps": (
             run.batch_size * run.seq_len * run.inner_steps <= MAX_TOKENS_PER_TASK,
             "batch size * sequence length * inner steps is above 2^32",

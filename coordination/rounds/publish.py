@@ -10,6 +10,7 @@ from coordination.clock import now
 from coordination.models import OuterState, Result, Round, Run, Snapshot, Unit, touch
 from coordination.rounds.open import open_round
 from coordination.store.local import Blob
+from coordination.verification.settle import leave_out_unverified
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def publish_round(
     _save(merged)
     _mark(standing, Result.State.MERGED)
     _mark(screened, Result.State.SCREENED)
+    leave_out_unverified(round_)
     losses = [result.loss for result in standing if result.loss is not None]
     round_.state, round_.published_at = Round.State.PUBLISHED, now()
     round_.accepted, round_.screened = len(standing), len(screened)

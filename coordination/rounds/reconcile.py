@@ -5,6 +5,7 @@ from coordination.models import Round, Run
 from coordination.rounds.close import close_if_ready
 from coordination.rounds.merge import merge_closed_round
 from coordination.rounds.rein_in import rein_in
+from coordination.verification.settle import settle_checks
 
 
 def reconcile() -> None:
@@ -15,6 +16,7 @@ def reconcile() -> None:
     unpublished = Round.objects.exclude(state=Round.State.PUBLISHED)
     for round_ in unpublished.filter(run__state=Run.State.OPEN).order_by("pk"):
         if round_.state == Round.State.OPEN:
+            settle_checks(round_)
             close_if_ready(round_.pk)
         else:
             merge_closed_round(round_.pk)

@@ -2,7 +2,8 @@
 
 from django.db import transaction
 
-from coordination.models import Lease, Round, Unit, Worker, touch
+from coordination.leases.free import free_unit
+from coordination.models import Lease, Round, Worker, touch
 
 
 @transaction.atomic
@@ -15,10 +16,9 @@ def end_leases(worker: Worker) -> int:
     for round_id in sorted(set(live.values_list("unit__round_id", flat=True))):
         Round.objects.select_for_update().get(pk=round_id)
     ended = dict(live.values_list("pk", "unit_id"))
-    Unit.objects.filter(pk__in=ended.values(), state=Unit.State.LEASED).update(
-        state=Unit.State.FREE
-    )
     Lease.objects.filter(pk__in=ended, state=Lease.State.LIVE).update(state=Lease.State.EXPIRED)
+    for unit_id in sorted(ended.values()):
+        free_unit(unit_id)
     if ended:
         touch(worker.run_id)
     return len(ended)

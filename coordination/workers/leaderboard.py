@@ -4,7 +4,7 @@ from django.db.models import Count, F, FloatField, Q, QuerySet, Sum, Value
 from django.db.models.functions import Cast, Coalesce, Least
 
 from coordination.live.counts import STANDING
-from coordination.models import Run, Worker
+from coordination.models import Result, Run, Worker
 from coordination.workers.find import registered
 
 SORTS = ("name", "tasks", "tokens", "share")
@@ -22,7 +22,8 @@ def leaderboard(run: Run, sort: str = DEFAULT_SORT) -> QuerySet[Worker]:
     if sort.removeprefix("-") not in SORTS:
         sort = DEFAULT_SORT
     most_tokens = Value(run.batch_size * run.seq_len * run.inner_steps)
-    accepted = Q(lease__result__state__in=STANDING)
+    # Repeating another's task to check it is as much work as the task was.
+    accepted = Q(lease__result__state__in=(*STANDING, Result.State.USED))
     said = Least(Coalesce(F("lease__result__tokens"), Value(0)), most_tokens)
     listed = registered(run).filter(is_listed=True, state__in=_SHOWN_STATES)
     rows = listed.annotate(

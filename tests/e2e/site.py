@@ -178,11 +178,19 @@ class Site:
         self._finish("-m", "tests.e2e.prepare", slug, json.dumps(fields))
 
     def worker(
-        self, slug: str, name: str, *options: str, folder: str | None = None
+        self,
+        slug: str,
+        name: str,
+        *options: str,
+        folder: str | None = None,
+        program: str = "worker_client",
     ) -> WorkerProcess:
-        """Start a worker, again with the same state folder, which has its name or is ``folder``."""
+        """Start a worker, again with the same state folder, which has its name or is ``folder``.
+
+        ``program`` is a module that takes the worker's arguments.
+        """
         state = str(self.folder / (folder or name))
-        command = ["-m", "worker_client", "run", self.base(slug), "--name", name]
+        command = ["-m", program, "run", self.base(slug), "--name", name]
         usual = ["--state-dir", state, "--threads", "1", "--device", "cpu", "--json"]
         return self._run(WorkerProcess, *command, *usual, *options)
 

@@ -2,6 +2,7 @@
 
 import argparse
 from contextlib import ExitStack
+from ipaddress import ip_address
 from pathlib import Path
 
 from worker_client.cli.exits import HELP, Exit
@@ -95,6 +96,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--json", action="store_true", help="one JSON object per line, for programs"
     )
+    parser.add_argument(
+        "--source-address",
+        type=address_argument,
+        default="",
+        metavar="IP",
+        help="connect from this address of the computer, where it has several",
+    )
     _add_caps(parser)
     parser.set_defaults(execute=execute)
 
@@ -122,6 +130,13 @@ def _add_caps(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="most bytes up and down for one task (default: 4G)",
     )
+
+
+def address_argument(text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is no IP address") from None
 
 
 def execute(args: argparse.Namespace) -> Exit:
@@ -161,7 +176,7 @@ def _work(args: argparse.Namespace, display: Display, totals: Totals) -> str:
     with ExitStack() as stack:
         state = stack.enter_context(CoordinatorState(root, base_url))
         stop = stack.enter_context(StopSignals()).requested
-        link = Link(base_url, totals.traffic)
+        link = Link(base_url, totals.traffic, args.source_address)
         stack.callback(link.close)
         patience = Patience(
             Backoff(state),

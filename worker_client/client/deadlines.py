@@ -57,9 +57,19 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class DeadlineAdapter(HTTPAdapter):
-    """A requests adapter whose answers' headers must be complete within ``HEADERS_S``."""
+    """A requests adapter whose answers' headers must be complete within ``HEADERS_S``.
+
+    ``source``: the address of this computer that connections leave from; the system's choice
+    when empty.
+    """
+
+    def __init__(self, source: str = "") -> None:
+        self._source = source
+        super().__init__()
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        if self._source:
+            kwargs["source_address"] = (self._source, 0)
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 

@@ -82,11 +82,12 @@ class _Session(requests.Session):
 class Link:
     """Requests to one coordinator, all below ``base_url``. Not to be shared between threads.
 
-    ``token`` is what owns the worker's name here; nothing else is ever sent it.
+    ``source`` is the address of this computer they leave from, where it has several; ``token`` is
+    what owns the worker's name here, and nothing else is ever sent it.
     """
 
-    def __init__(self, base_url: str, traffic: Traffic | None = None) -> None:
-        self.base_url = base_url
+    def __init__(self, base_url: str, traffic: Traffic | None = None, source: str = "") -> None:
+        self.base_url, self.source = base_url, source
         self.traffic = traffic or Traffic()
         self.token: str | None = None
         self._session = _Session()
@@ -94,7 +95,7 @@ class Link:
         self._session.auth = lambda request: request
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         for prefix in ("http://", "https://"):
-            self._session.mount(prefix, deadlines.DeadlineAdapter())
+            self._session.mount(prefix, deadlines.DeadlineAdapter(source))
         self._session.headers.update(
             {
                 "User-Agent": USER_AGENT,
@@ -109,7 +110,7 @@ class Link:
 
     def twin(self) -> "Link":
         """Another line to the same coordinator, for another thread."""
-        twin = Link(self.base_url, self.traffic)
+        twin = Link(self.base_url, self.traffic, self.source)
         twin.token = self.token
         return twin
 

@@ -11,7 +11,7 @@ Unknown fields are ignored in both directions, as the protocol demands.
 
 import secrets
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -66,6 +66,7 @@ class ResultFate(StrEnum):
     SCREENED = "elendi"
     UNVERIFIED = "denetlenemedi"
     REFUSED = "ret"
+    USED = "kullanildi"  # a job's answer other than training: used, never merged
 
 
 class Standing(StrEnum):
@@ -126,12 +127,9 @@ class LeaseRequest(Message):
         return secrets.token_hex(16)
 
 
-class Task(Message):
-    """A lease: everything a worker needs to train one shard for one round."""
+class TrainingFields(Message):
+    """What a training task consists of: who has these fields can train it, or train it again."""
 
-    lease_id: LeaseId = Field(alias="gorev")
-    lease_key: LeaseKey = Field(alias="anahtar")
-    job: Job = Field(alias="is", default=Job.TRAIN)
     round: RoundNumber = Field(alias="tur")
     rounds: Annotated[int, Field(ge=1, le=10**6)] = Field(alias="tur_sayisi")
     inner_steps: Annotated[int, Field(ge=1, le=10_000)] = Field(alias="ic_adim")
@@ -147,13 +145,11 @@ class Task(Message):
     base_model: Identifier | None = Field(alias="taban_model", default=None)
     tokenizer_sha256: Sha256 | None = Field(alias="belirtec_sha256", default=None)
     encoding: ShortText = Field(alias="kodlama", default=RAW_ENCODING)
-    lease_seconds: LeaseSeconds = Field(alias="sure")
-    deadline: AwareDatetime = Field(alias="son")
     snapshot: FileRef = Field(alias="adaptor")
     data: FileRef | None = Field(alias="veri", default=None)
 
     @model_validator(mode="after")
-    def _fields_agree(self) -> "Task":
+    def _fields_agree(self) -> Self:
         if self.round > self.rounds:
             raise ValueError("tur is beyond tur_sayisi")
         if self.shard >= self.shards:
@@ -161,6 +157,28 @@ class Task(Message):
         if self.batch_size * self.seq_len * self.inner_steps > MAX_TOKENS_PER_TASK:
             raise ValueError("bs * seq * ic_adim is above 2^32")
         return self
+
+
+class Task(TrainingFields):
+    """A lease: everything a worker needs to do one job. ``target`` is what ``dogrula`` repeats."""
+
+    lease_id: LeaseId = Field(alias="gorev")
+    lease_key: LeaseKey = Field(alias="anahtar")
+    job: Job = Field(alias="is", default=Job.TRAIN)
+    lease_seconds: LeaseSeconds = Field(alias="sure")
+    deadline: AwareDatetime = Field(alias="son")
+    target: TrainingFields | None = Field(alias="hedef", default=None)
+
+    @model_validator(mode="after")
+    def _job_has_its_fields(self) -> Self:
+        if (self.job == Job.VERIFY) != (self.target is not None):
+            raise ValueError("hedef belongs to dogrula, and dogrula needs it")
+        return self
+
+    @property
+    def training(self) -> TrainingFields:
+        """What is to be trained: of a check the task under check, else the task itself."""
+        return self.target or self
 
 
 class About(Message):

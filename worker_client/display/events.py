@@ -13,6 +13,7 @@ FATES = {
     "elendi": "was screened out",
     "denetlenemedi": "was left out: nobody could verify it in time",
     "ret": "was refused",
+    "kullanildi": "was used to check another volunteer's result",
     "silindi": "is no longer known to the coordinator",
 }
 SCREENED = {
@@ -21,6 +22,7 @@ SCREENED = {
     "fazla_hizli": "it came faster than the task can be done",
     "norm_aykiri": "it moved far further, or far less, than the round's others",
     "yon_aykiri": "it leads against the round's others",
+    "dogrulama_tutmadi": "two others repeated the task and got another result",
 }
 
 
@@ -85,7 +87,8 @@ class Ready(Event):
 
 @dataclass(frozen=True)
 class Leased(Event):
-    """``resumed``: a lease that an earlier process of this worker had already taken."""
+    """``resumed``: a lease that an earlier process of this worker had already taken. ``job`` is
+    the protocol's name: ``egit`` trains, ``dogrula`` repeats a training to check its result."""
 
     name = "leased"
     lease_id: str
@@ -95,11 +98,13 @@ class Leased(Event):
     shards: int
     inner_steps: int
     resumed: bool
+    job: str = "egit"
 
     def text(self) -> str:
         again = " (continued)" if self.resumed else ""
+        what = "repeating a result to check it: " if self.job == "dogrula" else ""
         return (
-            f"round {self.round} of {self.rounds}, shard {self.shard} of {self.shards}, "
+            f"{what}round {self.round} of {self.rounds}, shard {self.shard} of {self.shards}, "
             f"{self.inner_steps} steps{again}"
         )
 

@@ -74,7 +74,7 @@ def _fate_open(bench: Bench, result: Delivered) -> bool:
         fate, code = "silindi", fault.code
     if fate == wire.ResultFate.WAITING:
         return True
-    if fate != wire.ResultFate.MERGED:
+    if fate not in (wire.ResultFate.MERGED, wire.ResultFate.USED):
         bench.state.clear_residual()
     bench.display.show(events.Fate(result.lease_id, result.round, fate, code))
     return False

@@ -11,6 +11,8 @@ from worker_client.contract.recipe import RECIPES
 from worker_client.version import VERSION, is_older
 
 ENCODINGS = (wire.RAW_ENCODING, *CODECS)
+# What this worker does when asked to; a coordinator may ask for more, and is refused.
+JOBS = (wire.Job.TRAIN, wire.Job.VERIFY)
 SNAPSHOT_HEADER_BYTES = 2**20
 DISK_RESERVE_BYTES = 256 * 2**20
 
@@ -65,17 +67,23 @@ def check_task(task: wire.Task, limits: Limits, own_data: Path | None) -> Format
     Raises:
         TaskRefused: unknown job, encoding, format, recipe or base model, or above a cap.
     """
-    if task.job != wire.Job.TRAIN:
-        raise TaskRefused(f"the coordinator asks for {task.job.value}; this worker trains only")
-    if task.encoding not in ENCODINGS:
+    if task.job not in JOBS:
         raise TaskRefused(
-            f"the coordinator wants results as {task.encoding}; this worker makes "
+            f"the coordinator asks for {task.job.value}; this worker does "
+            f"{', '.join(job.value for job in JOBS)}"
+        )
+    training = task.training
+    if training.encoding not in ENCODINGS:
+        raise TaskRefused(
+            f"the coordinator wants results as {training.encoding}; this worker makes "
             f"{', '.join(ENCODINGS)}"
         )
-    fmt = _known(task.format, task.recipe, task.base_model)
-    _check_tokenizer(fmt, task.tokenizer_sha256)
-    _check_sizes(task, fmt, limits)
-    if task.data is None and own_data is None:
+    fmt = _known(training.format, training.recipe, training.base_model)
+    _check_tokenizer(fmt, training.tokenizer_sha256)
+    _check_sizes(training, fmt, limits)
+    if task.job == wire.Job.VERIFY and training.data is None:
+        raise TaskRefused("a check needs the data that the result was trained on, and got none")
+    if training.data is None and own_data is None:
         raise TaskRefused("this run sends no data; start again with your own: --data FILE")
     return fmt
 
@@ -86,7 +94,7 @@ def check_disk(task: wire.Task, fmt: Format, folder: Path, used: int, limits: Li
     Raises:
         DiskShort: over the cap or the disk's free space.
     """
-    needed = _files_bytes(task) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
+    needed = _files_bytes(task.training) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
     free = shutil.disk_usage(folder).free - DISK_RESERVE_BYTES
     if needed > free:
         raise DiskShort(
@@ -120,11 +128,11 @@ def _check_tokenizer(fmt: Format, wanted: str | None) -> None:
         raise TaskRefused(f"this run uses another tokenizer than {fmt.base_ref}")
 
 
-def _files_bytes(task: wire.Task) -> int:
+def _files_bytes(task: wire.TrainingFields) -> int:
     return task.snapshot.size + (task.data.size if task.data else 0)
 
 
-def _check_sizes(task: wire.Task, fmt: Format, limits: Limits) -> None:
+def _check_sizes(task: wire.TrainingFields, fmt: Format, limits: Limits) -> None:
     extra = task.snapshot.size - fmt.data_bytes
     if not 0 < extra <= SNAPSHOT_HEADER_BYTES:
         raise TaskRefused(

@@ -97,11 +97,11 @@ class Training:
             TaskDropped: stop asked for, no longer wanted, or over the person's time cap.
             DiskShort, Final, TrainingFailed, TrainerBroken, Stopped: see there.
         """
-        bench, task = self._bench, self._task
+        bench, task, training = self._bench, self._task, self._task.training
         self._make_room()
         show_ready(bench.display, bench.trainer.load(self._format.id))
-        snapshot = self._fetch("snapshot", task.snapshot)
-        data = self._fetch("data", task.data) if task.data else bench.own_data
+        snapshot = self._fetch("snapshot", training.snapshot)
+        data = self._fetch("data", training.data) if training.data else bench.own_data
         out = bench.state.result_path(task.lease_id)
         out.unlink(missing_ok=True)
         residual = str(bench.state.residual)
@@ -116,8 +116,8 @@ class Training:
     def _make_room(self) -> None:
         state, task, limits = self._bench.state, self._task, self._bench.limits
         state.tidy_results()
-        refs = [task.snapshot, task.data] if task.data else [task.snapshot]
-        state.tidy_files({ref.sha256 for ref in refs}, limits.disk_bytes // 2)
+        refs = (task.training.snapshot, task.training.data)
+        state.tidy_files({ref.sha256 for ref in refs if ref}, limits.disk_bytes // 2)
         check_disk(task, self._format, state.folder, state.used_bytes(), limits)
 
     def _fetch(self, what: str, ref: wire.FileRef) -> Path:

@@ -16,7 +16,7 @@ from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
 from worker_client.display import events
 from worker_client.loop import delivery
-from worker_client.loop.limits import ENCODINGS, check_about, check_task
+from worker_client.loop.limits import ENCODINGS, JOBS, check_about, check_task
 from worker_client.loop.registration import Identity, register
 from worker_client.loop.task import STOPPED, UNWANTED, Bench, Training, show_ready
 from worker_client.loop.trainer import TaskDropped, TrainingFailed
@@ -136,6 +136,7 @@ class Worker:
             request_id=work.request_id,
             sequence=work.sequence,
             encodings=list(ENCODINGS),
+            jobs=[job.value for job in JOBS],
         )
         try:
             answer = bench.patience.call(lambda: coordinator.ask(bench.link, request), resets=False)
@@ -161,10 +162,11 @@ class Worker:
                 lease_id=task.lease_id,
                 round=task.round,
                 rounds=task.rounds,
-                shard=task.shard,
+                shard=task.training.shard,
                 shards=task.shards,
                 inner_steps=task.inner_steps,
                 resumed=resumed,
+                job=task.job.value,
             )
         )
 

@@ -79,9 +79,11 @@ class Train(Line):
         cls, task: Task, *, snapshot: str, data: str, out: str, residual: str | None = None
     ) -> "Train":
         """The command for a lease whose files lie at these paths."""
+        training = task.training
         paths = {"snapshot": snapshot, "data": data, "out": out, "residual": residual}
-        copied = set(cls.model_fields) - {"cmd", "mode", *paths}
-        return cls(mode=task.mode.value, **paths, **{name: getattr(task, name) for name in copied})
+        copied = set(cls.model_fields) - {"cmd", "lease_id", "mode", *paths}
+        numbers = {name: getattr(training, name) for name in copied}
+        return cls(lease_id=task.lease_id, mode=training.mode.value, **paths, **numbers)
 
 
 class Abandon(Line):

@@ -71,6 +71,27 @@ NUMBERS = (
         "tasks of workers without a token from one address (default 8)",
     ),
     (
+        "--proven-after",
+        "proven_after",
+        int,
+        "valid checks in a row that prove a worker (default 10)",
+    ),
+    ("--check-floor", "check_floor", float, "least share of checked results (default 0.1)"),
+    ("--quorum", "quorum", int, "results after which a round waits for a grace period only"),
+    (
+        "--grace-factor",
+        "grace_factor",
+        float,
+        "the grace ends so many median deviations after the median arrival (default 5)",
+    ),
+    (
+        "--backup-seconds",
+        "backup_seconds",
+        int,
+        "so long before the deadline a task in work is leased again (default: a quarter of the "
+        "round; 0: never)",
+    ),
+    (
         "--byzantine-share",
         "byzantine_share",
         float,
@@ -123,6 +144,12 @@ class Command(BaseCommand):
             dest="shards",
             type=int,
             help="number of shards when no --data is served",
+        )
+        parser.add_argument(
+            "--no-verify",
+            dest="verify",
+            action="store_false",
+            help="do not have results repeated by other workers",
         )
         parser.add_argument("--hold", action="store_true", help="create it without opening it")
         parser.add_argument(
@@ -181,6 +208,7 @@ def run_from_options(options: dict) -> Run:
         name=options["name"] or slug,
         format=options["format"],
         mode=options["mode"],
+        verify=options["verify"],
         open_to_all=options["open_to_all"],
         shards=shards,
         **given,

@@ -134,7 +134,7 @@ def test_work_nobody_wants_is_dropped(rig, server):
         ({"recete": "v9"}, "unknown recipe"),
         ({"taban_model": "evil/model@main"}, "base model"),
         ({"kodlama": "int8"}, "int8"),
-        ({"is": "olc"}, "trains only"),
+        ({"is": "olc"}, "does egit, dogrula"),
         ({"veri": None}, "--data"),
         ({"adaptor": {"yol": "/adaptor", "sha256": "0" * 64, "boyut": 50 * 2**20}}, "snapshot of"),
         ({"adaptor": {"yol": "/adaptor", "sha256": "0" * 64, "boyut": 100}}, "snapshot of"),
