@@ -41,6 +41,13 @@ def tiny_results(folder: Path) -> Iterator[Target]:
 
 
 @contextmanager
+def deltas(folder: Path) -> Iterator[Target]:
+    from tests.fuzzing.readers import DeltaReader, Weights, odd_format
+
+    yield DeltaReader(Weights(folder, odd_format()))
+
+
+@contextmanager
 def snapshots(folder: Path) -> Iterator[Target]:
     from tests.fuzzing.readers import SnapshotReader, Weights
 
@@ -87,8 +94,9 @@ def client(folder: Path) -> Iterator[Target]:
 
 # How many of a hundred cases each target gets: the cheap ones many.
 TARGETS: dict[str, tuple[int, Callable[[Path], AbstractContextManager[Target]]]] = {
-    "result reader": (40, results),
+    "result reader": (34, results),
     "tiny-qwen3 results": (2, tiny_results),
+    "encoded results": (6, deltas),
     "snapshot reader": (10, snapshots),
     "messages": (30, messages),
     "endpoints": (10, endpoints),
@@ -134,7 +142,11 @@ def show(tallies: list[Tally]) -> None:
 
 def is_taken(outcome: str) -> bool:
     words = ("accepted", "taken", "task", "about", "progress", "fate", "file", "verdict")
-    return outcome in words or outcome.endswith((" 200", " 201", " 204", " 206"))
+    return (
+        outcome in words
+        or outcome.startswith("accepted")
+        or outcome.endswith((" 200", " 201", " 204", " 206"))
+    )
 
 
 def bars(tallies: list[Tally]) -> list[Bar]:

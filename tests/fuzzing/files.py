@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from worker_client.contract.encodings import Codec
 from worker_client.contract.formats import Format
 
 Header = dict[str, Any]
@@ -55,6 +56,38 @@ def mutated(fmt: Format, start: np.ndarray, draw: random.Random) -> bytes:
     for _ in range(draw.choice((1, 1, 2))):
         body = draw.choice(BYTES)(body, draw)
     return body
+
+
+def mutated_delta(codec: Codec, count: int, draw: random.Random) -> bytes:
+    """An honest delta, encoded, after changes of its bytes, its header, or both."""
+    scale = 10 ** draw.uniform(-6, 1)
+    values = scale * np.random.default_rng(draw.getrandbits(32)).standard_normal(count)
+    data = bytearray(codec.encode(values.astype("<f4")).tobytes())
+    for _ in range(draw.choice((0, 1, 1, 3))):
+        place = draw.randrange(draw.choice((min(64, len(data)), len(data))))
+        new = draw.choice(SCALES) if draw.random() < 0.3 else draw.randbytes(1)
+        data[place : place + len(new)] = new
+    entry = {"dtype": "U8", "shape": [len(data)], "data_offsets": [0, len(data)]}
+    draft = Draft({"__metadata__": {"kodlama": codec.id}, "delta": entry}, data)
+    if draw.random() < 0.3:
+        draw.choice((*PARTS, _another_encoding, _longer))(draft, draw)
+    body = draft.build()
+    return draw.choice(BYTES)(body, draw) if draw.random() < 0.2 else body
+
+
+SCALES = tuple(np.float32(x).tobytes() for x in (np.nan, np.inf, -1, -0.0, 0, 1e-45, 1e6, 2e6))
+
+
+def _another_encoding(draft: Draft, draw: random.Random) -> None:
+    draft.header["__metadata__"] = {"kodlama": draw.choice(("ham", "int8", "topk", "", "INT8"))}
+
+
+def _longer(draft: Draft, draw: random.Random) -> None:
+    """As many bytes more, or fewer, in the tensor and in the file."""
+    more = draw.choice((1, 4, 100))
+    draft.data = draft.data + bytes(more) if draw.random() < 0.5 else draft.data[:-more]
+    size = len(draft.data)
+    draft.header["delta"] = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
 
 
 # --- Changes of parts ----------------------------------------------------------------------------

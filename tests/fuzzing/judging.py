@@ -11,6 +11,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
+from tests.fuzzing.decoding import NotDecodable, decode
 from worker_client.contract.formats import Format
 
 # Norms so near the limit that the order of the sum decides.
@@ -32,6 +33,36 @@ def judge(body: bytes, fmt: Format, start: np.ndarray, norm_limit: float) -> np.
     if not np.isfinite(vector).all():
         return None
     return vector if update_norm(vector, start) <= norm_limit else None
+
+
+def judge_delta(
+    body: bytes, encoding: str, start: np.ndarray, norm_limit: float
+) -> np.ndarray | None:
+    """The same for a result that holds an encoded delta from ``start``."""
+    tensors = _load(body)
+    if tensors is None or not _as_strict_as_we(body) or set(tensors) != {"delta"}:
+        return None
+    delta = tensors["delta"]
+    if (
+        delta.dtype != np.uint8
+        or delta.ndim != 1
+        or _metadata(body).get("kodlama", encoding) != encoding
+    ):
+        return None
+    try:
+        decoded = decode(encoding, delta.tobytes(), len(start))
+    except NotDecodable:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        vector = start + np.array(decoded, np.float32)
+    if not np.isfinite(vector).all():
+        return None
+    return vector if update_norm(vector, start) <= norm_limit else None
+
+
+def _metadata(body: bytes) -> dict[str, str]:
+    (length,) = struct.unpack("<Q", body[:8])
+    return json.loads(body[8 : 8 + length]).get("__metadata__", {})
 
 
 def update_norm(vector: np.ndarray, start: np.ndarray) -> float:

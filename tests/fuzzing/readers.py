@@ -10,8 +10,9 @@ import numpy as np
 from coordination.aggregation.check import check_result
 from coordination.aggregation.vectors import VectorFile
 from tests.fuzzing import judging
-from tests.fuzzing.files import mutated
+from tests.fuzzing.files import mutated, mutated_delta
 from tests.fuzzing.running import Wrong
+from worker_client.contract.encodings import CODECS
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import AdapterFormat, Format, Lora, LoraModule, load_format
 from worker_client.training.errors import SnapshotRefused
@@ -37,6 +38,13 @@ def small_format() -> Format:
     tiny = load_format("tiny-qwen3-lora-r4")
     assert isinstance(tiny, AdapterFormat)
     return replace(tiny, lora=Lora(1, 1, 1, modules))
+
+
+def odd_format() -> Format:
+    """So many parameters that no block, group or byte of any encoding ends with them."""
+    tiny = load_format("tiny-qwen3-lora-r4")
+    assert isinstance(tiny, AdapterFormat)
+    return replace(tiny, lora=Lora(1, 1, 1, (LoraModule("q", 2000, 2501),)))
 
 
 class Weights:
@@ -95,6 +103,33 @@ class ResultReader:
         except Refused as refused:
             return refused.refusal.code
         return ""
+
+
+class DeltaReader:
+    """``check_result`` of encoded deltas, in every encoding."""
+
+    name = "encoded results"
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+
+    def play(self, draw: random.Random) -> str:
+        w, out = self._weights, io.BytesIO()
+        codec = draw.choice(list(CODECS.values()))
+        body = mutated_delta(codec, w.fmt.parameters, draw)
+        w.file.write_bytes(body)
+        right = judging.judge_delta(body, codec.id, w.start, NORM_LIMIT)
+        try:
+            check_result(w.file, w.fmt, w.snapshot, NORM_LIMIT, out, KEY, codec.id)
+        except Refused as refused:
+            if right is not None:
+                raise Wrong(f"a valid {codec.id} was refused: {refused.detail}") from None
+            return refused.refusal.code
+        if right is None:
+            raise Wrong(f"an invalid {codec.id} was accepted")
+        if out.getvalue() != right.tobytes():
+            raise Wrong(f"other weights were stored than the {codec.id} holds")
+        return f"accepted {codec.id}"
 
 
 class SnapshotReader:

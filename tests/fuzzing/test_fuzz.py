@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.fuzzing.endpoints import Endpoints
 from tests.fuzzing.hostile import Client, lying
-from tests.fuzzing.readers import ResultReader, SnapshotReader, Weights
+from tests.fuzzing.readers import DeltaReader, ResultReader, SnapshotReader, Weights, odd_format
 from tests.fuzzing.running import Target, fuzz
 from tests.fuzzing.wires import EXAMPLES, Wires
 from worker_client.contract.formats import load_format
@@ -40,6 +40,12 @@ def test_mutated_results_are_judged_as_an_independent_reader_does(tmp_path: Path
 def test_results_of_a_real_format(tmp_path: Path) -> None:
     weights = Weights(tmp_path, load_format("tiny-qwen3-lora-r4"))
     assert_right(ResultReader(weights), 50, "accepted", "bozuk_dosya")
+
+
+def test_encoded_results_are_decoded_as_the_protocol_says(tmp_path: Path) -> None:
+    accepted = ("accepted bf16", "accepted int8", "accepted int4", "accepted topk")
+    refused = ("bozuk_dosya", "yanlis_kodlama", "norm_asimi", "sonlu_degil")
+    assert_right(DeltaReader(Weights(tmp_path, odd_format())), 300, *accepted, *refused)
 
 
 def test_mutated_snapshots_before_a_worker_trains_from_them(tmp_path: Path) -> None:
