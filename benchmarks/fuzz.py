@@ -92,15 +92,24 @@ def client(folder: Path) -> Iterator[Target]:
         yield Client(liar, folder)
 
 
+@contextmanager
+def server(folder: Path) -> Iterator[Target]:
+    from tests.fuzzing.raw import served
+
+    with served(folder) as target:
+        yield target
+
+
 # How many of a hundred cases each target gets: the cheap ones many.
 TARGETS: dict[str, tuple[int, Callable[[Path], AbstractContextManager[Target]]]] = {
-    "result reader": (34, results),
+    "result reader": (33, results),
     "tiny-qwen3 results": (2, tiny_results),
     "encoded results": (6, deltas),
     "snapshot reader": (10, snapshots),
     "messages": (30, messages),
     "endpoints": (10, endpoints),
     "client": (8, client),
+    "server": (1, server),
 }
 
 

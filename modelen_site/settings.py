@@ -438,6 +438,8 @@ LOGGING = {
         # Django's own handlers would print each line a second time.
         "django": {"handlers": [], "propagate": True},
         "django.server": {"handlers": [], "propagate": True},
+        # Whoever sends a wrong Host is told 400; a traceback for each would be theirs to multiply.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
         # A line per beat and another per task, every two seconds, says nothing.
         "celery": {"level": "WARNING"},
         "daphne": {"level": "WARNING"},

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.fuzzing.endpoints import Endpoints
 from tests.fuzzing.hostile import Client, lying
+from tests.fuzzing.raw import served
 from tests.fuzzing.readers import DeltaReader, ResultReader, SnapshotReader, Weights, odd_format
 from tests.fuzzing.running import Target, fuzz
 from tests.fuzzing.wires import EXAMPLES, Wires
@@ -61,6 +62,12 @@ def test_mutated_requests_to_every_endpoint(tmp_path: Path, settings: Any) -> No
     settings.DISK_RESERVE_BYTES = 0
     wanted = ("result 200", "result 400", "result 422", "file 206", "gorev 200", "gorev 400")
     assert_right(Endpoints(tmp_path), 450, *wanted)
+
+
+def test_a_server_is_sent_bytes_that_are_http_in_most_ways(tmp_path: Path) -> None:
+    with served(tmp_path) as target:
+        assert_right(target, 100, "400", "404", "405")
+        assert not target.site.said("Traceback")
 
 
 def test_a_worker_meets_a_coordinator_that_answers_anything(tmp_path: Path) -> None:
