@@ -4,7 +4,7 @@ from typing import Any
 
 from portal.models import Coordinator
 
-INTERVAL_S = 2.0  # heartbeats come once a minute
+INTERVAL_S = 1.0
 
 
 def find(slug: str) -> int | None:

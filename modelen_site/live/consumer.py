@@ -6,7 +6,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
-from modelen_site.live.poller import Poller
+from modelen_site.live.poller import Key, Poller
 
 SOCKETS_PER_ADDRESS = 50  # a class room behind one address fits
 # Sent after accepting: before it, a browser hears only that the connection failed.
@@ -21,7 +21,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     def __init__(self, *args: Any, poller: Poller, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.poller = poller
-        self.key: int | None = None
+        self.key: Key | None = None
         self.address: str | None = None
 
     async def connect(self) -> None:
@@ -33,7 +33,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.address = address
         _sockets[address] += 1
         find = database_sync_to_async(self.poller.source.find)
-        self.key = await find(self.scope["url_route"]["kwargs"]["slug"])
+        slug = self.scope["url_route"]["kwargs"].get("slug")
+        self.key = await find(slug or self.scope["query_string"].decode("ascii", "replace"))
         if self.key is None:
             await self.close(CLOSE_NOT_FOUND)
             return

@@ -20,6 +20,8 @@ SORTS: dict[str, tuple[str | Promise, tuple[str | OrderBy, ...]]] = {
 }
 MAX_QUERY = 100
 MAX_WORDS = 5
+# The columns that decide what matches.
+FILTERED = ("presence", "mode", "base_model", "languages", "search_text")
 CHOICES = 50
 CHOICES_KEPT_S = 60
 CHOICES_KEY = "portal-directory-choices"
@@ -54,6 +56,24 @@ class Wanted:
         chosen = (self.query, self.presence, self.mode, self.base_model, self.language)
         return any(chosen)
 
+    def matches(self, row: Coordinator) -> bool:
+        """Whether ``find`` would find a listed row, which has its ``FILTERED`` columns."""
+        exact = (
+            (self.presence, row.presence),
+            (self.mode, row.mode),
+            (self.base_model, row.base_model),
+        )
+        return (
+            all(asked in ("", value) for asked, value in exact)
+            and (not self.language or self.language in row.language_codes)
+            and all(word in row.search_text for word in self.words)
+        )
+
+    @property
+    def words(self) -> list[str]:
+        """What to look for in the searched text; all have to be there."""
+        return fold(self.query).split()[:MAX_WORDS]
+
 
 def find(wanted: Wanted) -> CoordinatorQuerySet:
     """The listed coordinators that match, in the wanted order, which has no ties."""
@@ -66,7 +86,7 @@ def find(wanted: Wanted) -> CoordinatorQuerySet:
     rows = rows.filter(**{name: value for name, value in exact.items() if value})
     if wanted.language:
         rows = rows.filter(_speaks(wanted.language))
-    for word in fold(wanted.query).split()[:MAX_WORDS]:
+    for word in wanted.words:
         rows = rows.filter(search_text__contains=word)
     return rows.order_by(*SORTS[wanted.sort][1])
 

@@ -16,12 +16,12 @@ from django.views.decorators.http import require_safe
 
 from portal.directory import badge as badges
 from portal.directory.find import SORTS, Wanted, choices, find
+from portal.directory.sight import PER_PAGE, Sight, look
 from portal.directory.sparkline import sparkline
 from portal.directory.status import public_status
 from portal.heartbeats.uptime import uptime_90
 from portal.models import Coordinator, Mode, Presence
 
-PER_PAGE = 18
 MAX_PAGE = 1000
 # The columns of a card; the long ones are left where they are.
 SHOWN = (
@@ -47,9 +47,8 @@ def directory(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def directory_part(request: HttpRequest) -> HttpResponse:
-    """The list alone, for the script that keeps it fresh."""
-    page = _page(request, Wanted.read(request.GET))
-    return _fresh_part(request, "portal/cards.html", {"page": page})
+    """What may have changed on the cards that are shown, for the script that keeps them fresh."""
+    return _conditional(request, JsonResponse(look(Sight.read(request.GET))))
 
 
 @require_safe
@@ -111,6 +110,7 @@ def _page(request: HttpRequest, wanted: Wanted) -> dict[str, Any]:
     rows = list(find(wanted).only(*SHOWN)[start : start + PER_PAGE + 1])
     return {
         "coordinators": rows[:PER_PAGE],
+        "shown": ",".join(row.slug for row in rows[:PER_PAGE]),
         "number": max(1, number),
         "previous": number - 1 if number > 1 else None,
         "next": number + 1 if len(rows) > PER_PAGE else None,

@@ -39,6 +39,7 @@ const FORMATS = {
   digest: (value) => value.slice(0, 12),
   rule: (value) => document.querySelector(`[data-rule="${value}"]`)?.textContent ?? value,
   text: String,
+  presence: (value) => document.querySelector(`#presence option[value="${value}"]`)?.textContent ?? value,
   phase: (value) => document.querySelector(`.pill [data-phases="${value}"]`).textContent.trim(),
 };
 

@@ -1,11 +1,10 @@
 // Keeps a part of a page fresh by fetching its HTML again: when the websocket says that there is
 // something new, and every so often where there is none. Without this the page is complete, only older.
+import { listen } from "./socket.js";
+
 const POLL_MS = 10_000;
-const NEVER_AGAIN = [4404];
 const part = document.querySelector("[data-refresh]");
 let seen = "";
-let socket;
-let failures = 0;
 
 async function refresh() {
   if (document.hidden || part.contains(document.activeElement)) return;
@@ -20,24 +19,9 @@ async function refresh() {
   }
 }
 
-function connect() {
-  const address = new URL(part.dataset.socket, location.href);
-  address.protocol = address.protocol.replace("http", "ws");
-  socket = new WebSocket(address);
-  socket.onmessage = () => {
-    failures = 0;
-    refresh();
-  };
-  socket.onclose = (event) => {
-    if (NEVER_AGAIN.includes(event.code)) return;
-    failures += 1;
-    setTimeout(connect, Math.random() * Math.min(30_000, 1_000 * 2 ** failures));
-  };
-}
-
-if (part.dataset.socket) connect();
+const isOpen = listen(part.dataset.socket, refresh);
 setInterval(() => {
-  if (socket?.readyState !== WebSocket.OPEN) refresh();
+  if (!isOpen()) refresh();
 }, POLL_MS);
 // Ages are told in minutes, which pass without any news.
 setInterval(refresh, 60_000);

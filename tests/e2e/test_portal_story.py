@@ -183,7 +183,7 @@ def mailed(site: Site, words: str) -> None:
 
 def shown_as(page: Page, presence: str) -> None:
     """The open page comes to show it by itself."""
-    pill = page.locator("[data-refresh] .pill[data-presence]")
+    pill = page.locator(":is([data-refresh], [data-now]) .pill[data-presence]")
     expect(pill).to_have_attribute("data-presence", presence, timeout=60_000)
 
 
@@ -211,11 +211,9 @@ def test_the_story_of_a_coordinator(visit: Visit, site: Site, admin: User) -> No
         with sending(site, f"{root}/c/{slug}", secret):
             shown_as(own, "online")
             expect(own.locator(".figures")).to_contain_text("3 / 8")
-            directory.reload()
             shown_as(directory, "online")
         shown_as(own, "offline")
         mailed(site, "the directory shows it as offline.")
-        directory.reload()
         shown_as(directory, "offline")
         page.goto("/panel/")
         expect(page.locator("article")).to_contain_text("It is offline.")
