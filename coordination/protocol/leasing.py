@@ -10,6 +10,7 @@ from coordination.live.counts import active_workers
 from coordination.models import DataShard, Round, Run, Snapshot, Unit, Worker
 from coordination.protocol.http import json_answer, nothing, read_message, worker_view
 from coordination.protocol.source import client_address
+from coordination.results.fate import JOBS
 from worker_client.contract.wire import (
     FileRef,
     Job,
@@ -25,10 +26,6 @@ MERGING_RETRY_S = 1
 PAUSED_RETRY_S = 30
 LONGEST_RETRY_S = 60
 POLLS_PER_SECOND = 10
-JOBS = {
-    Unit.Job.TRAIN: Job.TRAIN,
-    Unit.Job.VERIFY: Job.VERIFY,
-}
 
 
 @worker_view("POST")

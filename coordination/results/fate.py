@@ -1,9 +1,14 @@
-"""What became of a delivered result."""
+"""What became of a delivered result, in the protocol's words."""
 
-from coordination.models import Lease, Result
+from coordination.models import Lease, Result, Unit
 from worker_client.contract.errors import Refusal, Refused
-from worker_client.contract.wire import Fate, ResultFate
+from worker_client.contract.wire import Fate, Job, ResultFate
 
+JOBS = {
+    Unit.Job.TRAIN: Job.TRAIN,
+    Unit.Job.VERIFY: Job.VERIFY,
+    Unit.Job.EVALUATE: Job.EVALUATE,
+}
 FATES = {
     Result.State.WAITING: ResultFate.WAITING,
     Result.State.MERGED: ResultFate.MERGED,

@@ -1,7 +1,7 @@
 """A worker's own receipts: what it delivered and what became of it."""
 
-from coordination.models import Result, Worker
-from coordination.results.fate import FATES
+from coordination.models import Result, Unit, Worker
+from coordination.results.fate import FATES, JOBS
 from worker_client.contract.wire import Receipt, Receipts
 
 PAGE = 100
@@ -25,6 +25,7 @@ def receipts_of(worker: Worker, before: int | None = None) -> Receipts:
 def _receipt(result: Result) -> Receipt:
     return Receipt(
         lease_id=result.lease.token,
+        job=JOBS[Unit.Job(result.unit.job)].value,
         round=result.unit.round.number,
         shard=result.unit.shard,
         sha256=result.sha256,

@@ -11,7 +11,7 @@ from worker_client.client import coordinator
 from worker_client.client.faults import Fault
 from worker_client.client.link import Link
 from worker_client.contract.addresses import AddressRefused, check_base_url
-from worker_client.contract.wire import Receipt
+from worker_client.contract.wire import Job, Receipt
 from worker_client.display.screens import clean
 from worker_client.state.folder import (
     coordinator_folder,
@@ -94,6 +94,8 @@ def _row(receipt: Receipt) -> str:
     tokens = "" if receipt.tokens is None else str(receipt.tokens)
     code = f" [{receipt.code}]" if receipt.code else ""
     verdict = receipt.fate.name.lower()
+    if receipt.job != Job.TRAIN:
+        verdict += f" ({receipt.job})"
     return clean(
         f"{receipt.received_at:%Y-%m-%d %H:%M}  {receipt.lease_id[:24]:<24} {receipt.round:>6} "
         f"{receipt.shard:>6} {receipt.sha256[:12]} {tokens:>9} {weight:>7} {verdict}{code}"

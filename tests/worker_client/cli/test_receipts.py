@@ -65,6 +65,12 @@ def test_words_of_a_coordinator_do_not_drive_the_terminal(server, token, capsys)
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_a_check_of_another_s_result_is_told_apart(server, token, capsys):
+    server.next("GET", "/makbuz", page(RECEIPT | {"is": "dogrula", "durum": "kullanildi"}))
+    main(["receipts", server.url, "--name", "ada"])
+    assert "used (dogrula)" in capsys.readouterr().out
+
+
 def test_nothing_delivered_yet(server, token, capsys):
     server.next("GET", "/makbuz", page())
     assert main(["receipts", server.url, "--name", "ada"]) == Exit.OK

@@ -93,7 +93,7 @@ unseen(
 )
 unseen(
     "unseen-encodings",
-    "Every other encoding is one `application/octet-stream` body that decodes to the float32 delta",
+    "Every other encoding is of the float32 delta (trained − snapshot) in manifest order.",
     "this version of the suite sends ham only",
 )
 unseen(
