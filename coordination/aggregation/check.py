@@ -93,7 +93,7 @@ class _Intake:
         means that a value is not."""
         with np.errstate(invalid="ignore", over="ignore"):  # inf - inf, signalling NaNs would warn
             delta = np.subtract(values, origin, dtype=np.float64)
-            squared = float(delta @ delta)
+            squared = float(np.einsum("i,i->", delta, delta))  # BLAS would wait for its threads
             if not isfinite(squared):
                 raise _refused(Refusal.NOT_FINITE, [name], "not finite; lower lr and retrain")
             self.sketcher.add(delta.astype(FLOAT32))

@@ -67,13 +67,21 @@ def bias(
     apart = whole = 0.0
     for _, rows, weights in _modules(start, vectors, shares, pairs):
         probes = signs.integers(0, 2, (rows.pair.inputs, PROBES)).astype(FLOAT32) * 2 - 1
-        mean = weights.astype(FLOAT32) @ rows.values
+        mean = np.einsum("i,ij->j", weights.astype(FLOAT32), rows.values)
         mean_a, mean_b = rows.pair.split(mean)
         a, b = rows.pair.split(np.subtract(rows.values, mean, out=rows.values))
-        scattered = np.tensordot(weights.astype(FLOAT32), b @ (a @ probes), axes=1)
+        scattered = _product(a, b, weights.astype(FLOAT32), probes)
         apart += float(np.square(scattered, dtype=np.float64).sum())
         whole += float(np.square(scattered + mean_b @ (mean_a @ probes), dtype=np.float64).sum())
     return float(np.sqrt(apart / whole)) if whole else 0.0
+
+
+def _product(a: np.ndarray, b: np.ndarray, weights: np.ndarray, probes: np.ndarray) -> np.ndarray:
+    """``sum(weights * B A) @ probes`` of ``a [n, rank, inputs]`` and ``b [n, outputs, rank]``, in
+    two multiplications: thousands of small ones cost more than they compute."""
+    inner = a.reshape(-1, a.shape[2]) @ probes
+    inner = inner.reshape(*a.shape[:2], -1) * weights[:, None, None]
+    return b.transpose(1, 0, 2).reshape(b.shape[1], -1) @ inner.reshape(-1, probes.shape[1])
 
 
 def exact_averages(
