@@ -99,7 +99,6 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--source-address",
         type=address_argument,
-        default="",
         metavar="IP",
         help="connect from this address of the computer, where it has several",
     )
@@ -176,7 +175,7 @@ def _work(args: argparse.Namespace, display: Display, totals: Totals) -> str:
     with ExitStack() as stack:
         state = stack.enter_context(CoordinatorState(root, base_url))
         stop = stack.enter_context(StopSignals()).requested
-        link = Link(base_url, totals.traffic, args.source_address)
+        link = Link(base_url, totals.traffic, args.source_address or "")
         stack.callback(link.close)
         patience = Patience(
             Backoff(state),

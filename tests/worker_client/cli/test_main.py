@@ -19,6 +19,11 @@ def test_every_command_has_help_with_an_example(command, capsys):
     assert f"python -m worker_client {command}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("arguments", [["run", "http://x"], ["receipts", "http://x"]])
+def test_an_address_is_all_that_is_needed(arguments):
+    assert build_parser().parse_args(arguments).url == "http://x"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
