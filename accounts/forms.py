@@ -1,3 +1,5 @@
+from typing import Any
+
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
@@ -9,6 +11,12 @@ class SettingsForm(forms.ModelForm):
     class Meta:
         model = User
         fields = ("name", "language", "mails_presence", "mails_verification")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            if isinstance(field, forms.BooleanField):
+                field.label_suffix = ""  # the box stands before its words
 
 
 class DeleteForm(forms.Form):
