@@ -47,6 +47,7 @@ EDITABLE_RUN_FIELDS = (
     "verify",
     "proven_after",
     "check_floor",
+    "trust_weights",
     "quorum",
     "grace_factor",
     "backup_seconds",

@@ -175,6 +175,10 @@ class Run(models.Model):
         validators=_between(0, 1),
         help_text=_("Smallest probability that a proven worker's result is checked."),
     )
+    trust_weights = models.BooleanField(
+        default=False,
+        help_text=_("Results that nobody has repeated weigh less in the merge."),
+    )
     quorum = models.PositiveIntegerField(
         null=True,
         blank=True,

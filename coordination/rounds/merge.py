@@ -19,6 +19,7 @@ from coordination.rounds.evidence import evidence_of
 from coordination.rounds.publish import Merged, publish_round
 from coordination.rounds.reopen import reopen_round
 from coordination.storage import blobs, outer_state, result_vector, snapshot_vector
+from coordination.trust.weigh import trust_in
 from worker_client.contract.tensors import build_header
 
 logger = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def _claim(round_id: int) -> bool:
 def _screen(round_: Round) -> tuple[list[Result], list[Result]]:
     """The results that stand, in order of shard, and those that do not, with reasons."""
     taking_part = Result.objects.filter(pk__in=round_.participants).order_by("unit__shard")
-    results = list(taking_part.select_related("lease"))
+    results = list(taking_part.select_related("lease__worker", "verification"))
     reasons = screen(evidence_of(round_, results))
     for index, reason in reasons.items():
         results[index].code = reason
@@ -92,14 +93,16 @@ def _merge(round_: Round, standing: list[Result]) -> Merged:
 def contributions(run: Run, standing: list[Result]) -> list[Contribution]:
     """Vectors, norms and weights of the results that stand.
 
-    A worker says how many tokens it trained on; what its task cannot hold does not count.
+    A worker says how many tokens it trained on; what its task cannot hold does not count. No
+    standing changes while a round merges, so that doing it again gives the same weights.
     """
     most = run.batch_size * run.seq_len * run.inner_steps
     by_tokens = run.merge_plan.rule.by_tokens
     return [
         Contribution(
             result_vector(result),
-            weight=min(result.tokens or 1, most) if by_tokens else 1.0,
+            weight=(min(result.tokens or 1, most) if by_tokens else 1.0)
+            * (trust_in(result) if run.trust_weights else 1.0),
             norm=result.update_norm,
         )
         for result in standing

@@ -151,6 +151,11 @@ class Command(BaseCommand):
             action="store_false",
             help="do not have results repeated by other workers",
         )
+        parser.add_argument(
+            "--trust-weights",
+            action="store_true",
+            help="results that nobody has repeated weigh less in the merge",
+        )
         parser.add_argument("--hold", action="store_true", help="create it without opening it")
         parser.add_argument(
             "--closed",
@@ -209,6 +214,7 @@ def run_from_options(options: dict) -> Run:
         format=options["format"],
         mode=options["mode"],
         verify=options["verify"],
+        trust_weights=options["trust_weights"],
         open_to_all=options["open_to_all"],
         shards=shards,
         **given,

@@ -385,6 +385,22 @@ def test_a_promised_digest_binds(run, worker, result_file, post_whole):
     assert_unit_free_again()
 
 
+def test_a_promise_cannot_be_changed_and_trying_costs_nothing(run, worker, result_file, post_whole):
+    task, body = worker.lease(), result_file()
+    url = f"{worker.base}/gorev/{task['gorev']}/nabiz"
+
+    def promise(sha256: str):
+        told = {"anahtar": task["anahtar"], "ozet": sha256}
+        return worker.http.post(url, told, content_type="application/json")
+
+    mine = hashlib.sha256(body).hexdigest()
+    assert promise(mine).status_code == promise(mine).status_code == 200
+    changed = promise("0" * 64)
+    assert (changed.status_code, changed.json()["kod"]) == (422, "taahhut_uyusmuyor")
+    assert worker.report(task).json()["devam"] is True
+    assert post_whole(worker, task, body).status_code == 200
+
+
 def test_the_fate_of_a_result_follows_it_to_the_merge(run, result_file, post_whole):
     from coordination.rounds.reconcile import reconcile
 
