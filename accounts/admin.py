@@ -94,10 +94,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
-    list_display = ("at", "verb", "target", "actor")
+    list_display = ("at", "verb", "target", "actor", "ip")
     list_filter = ("verb", "at")
     list_select_related = ("actor",)
-    search_fields = ("target",)
+    search_fields = ("target", "ip", "request_id")
 
 
 @admin.register(ApiKey)

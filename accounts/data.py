@@ -83,4 +83,6 @@ def _deed(event: AuditEvent) -> dict[str, Any]:
         "verb": event.verb,
         "target": event.target,
         "detail": event.detail,
+        "ip": event.ip,
+        "user_agent": event.user_agent,
     }

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from accounts import mail
 from accounts.audit import record
+from accounts.forget import forget_person
 from accounts.models import User
 from accounts.signals import account_deleting
 
@@ -18,7 +19,7 @@ class LastAdmin(Exception):
 def delete_account(user: User) -> None:
     """Delete ``user``, their keys, sessions and second factors; their coordinators are withdrawn.
 
-    Audit rows stay, without an actor. A last mail says that it is done.
+    Audit rows stay, without an actor and from where they came. A last mail says that it is done.
 
     Raises:
         LastAdmin: make somebody else an administrator first.
@@ -31,6 +32,7 @@ def delete_account(user: User) -> None:
     mail.send(user, "account_deleted")
     account_deleting.send(sender=User, user=user)
     record("delete", f"user:{user.pk}")
+    forget_person(user)
     # What the administration wrote down of its own deeds names people by their address.
     LogEntry.objects.filter(object_repr__icontains=user.email).update(object_repr="")
     for session in UserSession.objects.filter(user=user):

@@ -99,7 +99,8 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 class AuditEvent(models.Model):
     """Something somebody did; rows are only ever added. They outlive accounts without their data:
-    the actor becomes null, and ``detail`` never holds an address, a mail or a secret."""
+    the actor becomes null, IP and user agent are emptied (as they are after some months), and
+    ``detail`` never holds an address, a mail or a secret."""
 
     at = models.DateTimeField(_("at"), default=timezone.now, editable=False)
     actor = models.ForeignKey(
@@ -110,6 +111,11 @@ class AuditEvent(models.Model):
         _("target"), max_length=120, help_text="coordinator:slug, key:id, user:id"
     )
     detail = models.JSONField(_("detail"), default=dict)
+    ip = models.GenericIPAddressField(_("IP address"), null=True)
+    user_agent = models.CharField(_("user agent"), max_length=200, blank=True)
+    request_id = models.CharField(
+        _("request"), max_length=32, blank=True, help_text=_("Stands in the log's lines as well.")
+    )
 
     class Meta:
         verbose_name = _("audit event")

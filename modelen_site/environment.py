@@ -1,6 +1,7 @@
 """Reading settings from environment variables."""
 
 import os
+import re
 import secrets
 from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -55,6 +56,21 @@ def networks(name: str) -> list[IPv4Network | IPv6Network]:
         return [ip_network(word) for word in words(name)]
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}; write networks like 192.0.2.0/24") from error
+
+
+def contacts(name: str) -> list[str]:
+    """Return a comma-separated list of addresses at which people are reached.
+
+    Raises:
+        ImproperlyConfigured: one of them is no ``mailto:``, ``https:`` or ``tel:`` address.
+    """
+    found = words(name)
+    for word in found:
+        if not re.fullmatch(r"(mailto:|https://|tel:)[!-~]+", word):
+            raise ImproperlyConfigured(
+                f"{name} has {word!r}; write mailto:security@example.org, https://... or tel:..."
+            )
+    return found
 
 
 def folder(name: str, default: Path) -> Path:

@@ -6,6 +6,8 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
+from accounts.origin import current_origin
+
 # Portal keys, worker and other bearer tokens, and lease keys as a header or a JSON member.
 _SECRETS = re.compile(
     r"(?P<key>mdl_)[0-9A-Za-z]+"
@@ -29,6 +31,17 @@ class Redact(logging.Filter):
         return True
 
 
+class NameRequest(logging.Filter):
+    """Puts the id of the request under way beside the message, so that an answer's X-Request-ID
+    finds its lines."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        origin = current_origin()
+        record.request_id = origin.request_id if origin else ""
+        record.within = f" [{origin.request_id}]" if origin else ""
+        return True
+
+
 class PlainFormatter(logging.Formatter):
     """One line per record, and its traceback."""
 
@@ -46,6 +59,8 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if request_id := getattr(record, "request_id", ""):
+            line["request_id"] = request_id
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)

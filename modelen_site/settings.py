@@ -41,6 +41,12 @@ TRUSTED_PROXIES = environment.number("MODELEN_PROXY_COUNT", int(MODELEN_BEHIND_P
 # Pseudonyms that one address may register in an hour and a run; a class room has one address.
 REGISTRATIONS_PER_HOUR = environment.number("MODELEN_REGISTRATIONS_PER_HOUR", 60)
 
+# How long audit rows say from which address and with which program something was done.
+AUDIT_ORIGIN_DAYS = environment.number("MODELEN_AUDIT_ORIGIN_DAYS", 90)
+
+# Where security.txt tells people to report vulnerabilities.
+SECURITY_CONTACTS = environment.contacts("MODELEN_SECURITY_CONTACT")
+
 # How often coordinators are asked to send a heartbeat.
 HEARTBEAT_SECONDS = max(1, environment.number("MODELEN_HEARTBEAT_SECONDS", 60))
 
@@ -115,6 +121,7 @@ INSTALLED_APPS = [
     "coordination",
 ]
 MIDDLEWARE = [
+    "accounts.origin.KnowOrigin",
     "apiv1.middleware.Problems",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -307,6 +314,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 30},
     },
     "warn-of-expiry": {"task": "accounts.tasks.warn_of_expiry", "schedule": 3600.0},
+    "forget-old-origins": {"task": "accounts.tasks.forget_old_origins", "schedule": 3600.0},
 }
 
 # --- Language and time ---------------------------------------------------------------------------
@@ -418,18 +426,21 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"redact": {"()": "modelen_site.logs.Redact"}},
+    "filters": {
+        "redact": {"()": "modelen_site.logs.Redact"},
+        "request": {"()": "modelen_site.logs.NameRequest"},
+    },
     "formatters": {
         "plain": {
             "()": "modelen_site.logs.PlainFormatter",
-            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+            "format": "%(asctime)s %(levelname)s %(name)s%(within)s: %(message)s",
         },
         "json": {"()": "modelen_site.logs.JsonFormatter"},
     },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "filters": ["redact"],
+            "filters": ["redact", "request"],
             "formatter": "json" if environment.flag("MODELEN_LOG_JSON") else "plain",
         }
     },

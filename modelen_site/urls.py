@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from accounts.language import set_language
 from modelen_site import health
 from modelen_site.home import home
+from modelen_site.security_txt import security_txt
 from portal.verification.challenge import PATH as VERIFICATION_PATH
 from portal.verification.views import verification_file
 
@@ -19,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("i18n/setlang/", set_language, name="set_language"),
     path("api/v1/", include("apiv1.urls")),
     path(VERIFICATION_PATH.lstrip("/"), verification_file, name="verification-file"),
+    path(".well-known/security.txt", security_txt, name="security-txt"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
 ]

@@ -65,7 +65,11 @@ def demand_room(owner: User) -> None:
     )
     if live.count() >= MAX_LIVE:
         raise TooManyKeys(
-            _("An account has at most %(most)s live keys. Revoke one first.") % {"most": MAX_LIVE}
+            _(
+                "An account has at most %(most)s live keys. Revoke one first, "
+                "or replace one with 0 hours for which the old one works on."
+            )
+            % {"most": MAX_LIVE}
         )
 
 

@@ -36,10 +36,8 @@ def why_not(error: Exception) -> str:
         return _("There were too many checks lately. Try again in %(seconds)s seconds.") % wait
     if isinstance(error, Outdated):
         return _("It was changed in between. Look at it as it is now, then try again.")
-    if isinstance(error, Taken):
+    if isinstance(error, Taken | TooManyKeys):
         return str(error)
-    if isinstance(error, TooManyKeys):
-        return _("You have as many keys as one may have. Revoke one first.")
     if isinstance(error, NotLive):
         return _("This key has expired, or was revoked or replaced before.")
     return _("This cannot be done in the state that the listing is in.")

@@ -16,7 +16,10 @@ from tests.docs.documents import REPO
 from worker_client.cli.main import build_parser
 
 PACKAGES = ("accounts", "apiv1", "coordination", "modelen_site", "portal", "worker_client")
-READERS = {"flag", "number", "words", "networks", "folder", "get", "getenv", "pop", "setdefault"}
+READERS = {
+    "contacts", "flag", "folder", "get", "getenv", "networks", "number", "pop", "setdefault",
+    "words",
+}  # fmt: skip
 # Django's own way of finding the settings; manage.py and the demo set it, people do not.
 NOT_FOR_PEOPLE = {"DJANGO_SETTINGS_MODULE"}
 # Where the code stands among the arguments of our errors.

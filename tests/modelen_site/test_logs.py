@@ -1,10 +1,14 @@
+import io
 import json
 import logging
 import sys
 
 import pytest
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
 
-from modelen_site.logs import JsonFormatter, PlainFormatter, Redact
+from accounts.origin import KnowOrigin
+from modelen_site.logs import JsonFormatter, NameRequest, PlainFormatter, Redact
 
 
 def record(message: str, *values: object) -> logging.LogRecord:
@@ -56,3 +60,25 @@ def test_json_lines_hold_the_exception_without_its_secrets() -> None:
     assert parsed["time"].endswith("+00:00")
     assert "ValueError" in parsed["exception"]
     assert "SECRET" not in parsed["exception"]
+
+
+def test_lines_of_a_request_name_it() -> None:
+    """Its answer has the same id."""
+    logger, written = logging.getLogger("tests.request"), io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.addFilter(NameRequest())
+    logger.addHandler(handler)
+
+    def view(request: HttpRequest) -> HttpResponse:
+        for formatter in (PlainFormatter("%(name)s%(within)s: %(message)s"), JsonFormatter()):
+            handler.setFormatter(formatter)
+            logger.warning("said")
+        return HttpResponse()
+
+    answer = KnowOrigin(view)(RequestFactory().get("/"))
+    logger.warning("afterwards")
+    logger.removeHandler(handler)
+    plain, within, after = written.getvalue().splitlines()
+    assert plain == f"tests.request [{answer['X-Request-ID']}]: said"
+    assert json.loads(within)["request_id"] == answer["X-Request-ID"]
+    assert "request_id" not in json.loads(after)

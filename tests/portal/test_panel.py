@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.addresses import verify_address
-from accounts.keys.create import create_key
+from accounts.keys.create import MAX_LIVE, create_key
 from accounts.models import ApiKey, User
 from portal.heartbeats.beat import Beat
 from portal.heartbeats.receive import receive
@@ -221,6 +221,19 @@ def test_a_key_is_shown_once_and_never_kept(fresh: Callable[[str], Client], draf
     assert not new.is_live
     again = owner.post(f"/panel/keys/{new.key_id}/revoke/", follow=True).content.decode()
     assert "was revoked" in again
+
+
+def test_with_ten_keys_one_is_still_replaced_at_once(
+    fresh: Callable[[str], Client], people: dict[str, User]
+) -> None:
+    owner = fresh("owner")
+    for _ in range(MAX_LIVE):
+        key, _secret = create_key(people["owner"], "beat", ["heartbeat:write"], None, 30)
+    form = {"name": "one more", "scopes": ["heartbeat:write"], "days": 30}
+    rotation = f"/panel/keys/{key.key_id}/rotate/"
+    for path, fields in (("/panel/keys/new/", form), (rotation, {"overlap_hours": 24})):
+        assert "with 0 hours" in owner.post(path, fields).content.decode()
+    assert b"mdl_" in owner.post(rotation, {"overlap_hours": 0}).content
 
 
 def test_keys_ask_to_sign_in_again(people: dict[str, User], owner: Client, key: ApiKey) -> None:

@@ -166,7 +166,7 @@ def test_both_keys_work_during_the_overlap(ada: User, bob: User, coordinator: Co
 
 def test_rotating_without_overlap_ends_the_old_key_and_needs_no_room(ada: User) -> None:
     key, secret = [make(ada) for _ in range(MAX_LIVE)][0]
-    with pytest.raises(TooManyKeys):
+    with pytest.raises(TooManyKeys, match="0 hours"):
         rotate_key(key, by=ada)
     key.refresh_from_db()
     assert find_key(secret) and not key.replaced_by
