@@ -126,7 +126,7 @@ class Group:
 
 GROUPS = {
     "lines": Group(lines),
-    "disk": Group(disk, ("root",)),
+    "disk": Group(disk, ("namespaces",)),
     "clock": Group(clock, ("faketime",)),
     "kills": Group(kills, ("postgresql", "redis")),
     "doubles": Group(doubles, ("postgresql", "redis")),

@@ -17,7 +17,6 @@ Fault = Callable[[Crew, random.Random], None]
 
 LONGEST_OUTAGE_S = 1.5
 DISK_BYTES = 8 * 2**20
-FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 SLEEPING = Path(__file__).with_name("faked_clock")
 # Seconds by which a clock is wrong, in turn: it jumps forward and back by days, hours and less.
 WRONG_BY_S = (86_400 * 2, -86_400 * 3, 0, 7200, -3600, 45, -30)
@@ -71,6 +70,11 @@ def filling(disk: Path) -> Fault:
     return fill
 
 
+def _faketime() -> Path:
+    """Where Debian has it, whatever the processor."""
+    return next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+
+
 class WrongClock:
     """A wall clock for other processes, which is set forward and back as they run."""
 
@@ -83,7 +87,7 @@ class WrongClock:
     def variables(self) -> dict[str, str]:
         """The environment in which a program lives by this clock."""
         return {
-            "LD_PRELOAD": str(FAKETIME),
+            "LD_PRELOAD": str(_faketime()),
             "FAKETIME_TIMESTAMP_FILE": str(self._offset),
             "FAKETIME_NO_CACHE": "1",
             # A clock that is set does not move the time since the start.

@@ -56,7 +56,7 @@ def test_a_line_that_harms_what_it_carries(site, peace, draw) -> None:
     assert set(proxy.done) == set(Harm)
 
 
-@pytest.mark.needs("root")
+@pytest.mark.needs("namespaces")  # the right to mount
 def test_a_disk_that_fills_up(tmp_path, peace, draw) -> None:
     with small_disk(tmp_path / "small") as disk, Site(tmp_path, MODELEN_VAR=str(disk)) as site:
         site.var = disk
