@@ -175,10 +175,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.disable(logging.ERROR)
     shares = sum(TARGETS[name][0] for name in options.only)
-    tallies = [
-        play(name, max(1, options.cases * TARGETS[name][0] // shares), options.first)
-        for name in options.only
-    ]
+    tallies = []
+    for name in options.only:
+        tallies.append(
+            play(name, max(1, options.cases * TARGETS[name][0] // shares), options.first)
+        )
+        print(f"{name}: {tallies[-1].cases} cases", flush=True)
     show(tallies)
     return judge(bars(tallies))
 

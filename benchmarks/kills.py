@@ -4,7 +4,8 @@
 
 Runs of 6 rounds of the tiny model with two workers, one left in peace, the others disturbed until
 all kills have struck. ``--kills`` strike at random instants; a few more wait until something rare
-is under way. What is killed is started again at once.
+is under way. What is killed is started again at once. Then the same on a site as an operator runs
+it: server, Celery worker, beat, PostgreSQL, Redis and a worker are killed once each.
 """
 
 import argparse
@@ -27,6 +28,9 @@ from tests.faults.killing import (
     storms,
     undisturbed,
 )
+from tests.faults.production import DURABLE, Production
+from tests.needs import missing
+from tests.servers import postgresql_service, redis_service
 
 AIMED = [
     Plan(SERVER, "check"),
@@ -64,12 +68,12 @@ def show_runs(hits: list[Hit], peace: Outcome, outcomes: list[Outcome]) -> None:
     print_table("Runs", ["run", "kills", "last snapshot", "lost or double"], rows)
 
 
-def bars(peace: Outcome, outcomes: list[Outcome]) -> list[Bar]:
+def bars_of(layout: str, peace: Outcome, outcomes: list[Outcome]) -> list[Bar]:
     other = sum(outcome.snapshot != peace.snapshot for outcome in outcomes)
     faults = sum(len(outcome.faults) for outcome in (peace, *outcomes))
     return [
-        Bar("killed runs with another last snapshot", other, 0, "runs"),
-        Bar("results lost or counted twice", faults, 0, "faults"),
+        Bar(f"{layout}: killed runs with another last snapshot", other, 0, "runs"),
+        Bar(f"{layout}: results lost or counted twice", faults, 0, "faults"),
     ]
 
 
@@ -81,13 +85,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     draw = random.Random(options.seed)
     with tempfile.TemporaryDirectory(prefix="kills-") as name:
         folder = Path(name)
-        with Site(folder, fetch_model(folder / "models")) as site:
-            peace = undisturbed(site, "peace")
-            print(f"undisturbed: {peace.round_s:.1f} s a round", flush=True)
-            hits, outcomes = storms(site, draw_all(draw, options.kills), draw, peace)
+        (folder / "production").mkdir()
+        models = fetch_model(folder / "models")
+        with Site(folder / "embedded", models) as site:
+            bars = suffer(site, draw_all(draw, options.kills), draw)
+        if lack := missing(("postgresql", "redis")):
+            print(f"\nNOT MEASURED  kills of a site in several processes: {lack}")
+            return judge(bars)
+        with postgresql_service(*DURABLE) as database, redis_service() as broker:
+            with Production(folder / "production", database, broker, models=models) as site:
+                site.start()
+                bars += suffer(site, draw_parts(draw, site), draw)
+    return judge(bars)
+
+
+def draw_parts(draw: random.Random, site: Production) -> list[Plan]:
+    """Each part of the site once, and a worker."""
+    plans = [Plan(part) for part in (*site.parts, WORKERS[0])]
+    draw.shuffle(plans)
+    return plans
+
+
+def suffer(site: Site, plans: list[Plan], draw: random.Random) -> list[Bar]:
+    """A run in peace and runs that suffer ``plans``; shows them, and says what must hold."""
+    layout = type(site).__name__.lower().replace("site", "embedded")
+    peace = undisturbed(site, "peace")
+    print(f"{layout}, undisturbed: {peace.round_s:.1f} s a round", flush=True)
+    hits, outcomes = storms(site, plans, draw, peace)
     show_hits(hits)
     show_runs(hits, peace, outcomes)
-    return judge(bars(peace, outcomes))
+    return bars_of(layout, peace, outcomes)
 
 
 if __name__ == "__main__":

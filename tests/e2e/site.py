@@ -169,6 +169,15 @@ class Site:
         server.wait_until(lambda: any("Serving on" in line for line in server.lines))
         return server
 
+    def kill_part(self, part: str) -> None:
+        """SIGKILL to the server, the only part of a site in one process."""
+        assert self.server is not None
+        self.server.kill()
+
+    def start_part(self, part: str) -> None:
+        """Start again what was killed."""
+        self.start()
+
     def manage(self, *arguments: str) -> str:
         """What a management command printed; it must succeed."""
         return self._finish("manage.py", *arguments)

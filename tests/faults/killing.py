@@ -115,15 +115,15 @@ class LiveRun:
     # --- Killing ---------------------------------------------------------------------------------
 
     def wait_until_at_work(self, victim: str) -> None:
-        """Return when a worker has its model loaded or is done; the server works once started."""
-        if victim != SERVER:
+        """Return when a worker has its model loaded or is done; other parts work once started."""
+        if victim in self.workers:
             self.workers[victim].wait_for("ready", "finished")
 
     def wait_for(self, plan: Plan, delay: float) -> None:
         """Return at the instant that ``plan`` names, or when the run is over."""
         if plan.aim == ANY:
             time.sleep(delay)
-        elif plan.victim == SERVER:
+        elif plan.victim not in self.workers:
             self._wait_for_server(AIMS[plan.aim])
         else:
             self._wait_for_event(self.workers[plan.victim], plan.aim)
@@ -144,13 +144,14 @@ class LiveRun:
 
     def kill(self, victim: str) -> str:
         """SIGKILL; returns what that interrupted."""
-        moment = self._kill_server() if victim == SERVER else self._kill_worker(victim)
+        moment = self._kill_worker(victim) if victim in self.workers else self._kill_part(victim)
         self._left_behind |= self._files(BEING_WRITTEN, BEING_SENT)
         return moment
 
-    def _kill_server(self) -> str:
-        assert self.site.server is not None
-        self.site.server.kill()
+    def _kill_part(self, part: str) -> str:
+        self.site.kill_part(part)
+        if part != SERVER:
+            return part
         return next((name for name, holds in AIMS.items() if holds(self)), "lease")
 
     def _kill_worker(self, name: str) -> str:
@@ -159,10 +160,10 @@ class LiveRun:
         return AFTER[events[-1]["event"]] if events else "start"
 
     def restart(self, victim: str) -> None:
-        if victim == SERVER:
-            self.site.start()
-        else:
+        if victim in self.workers:
             self.workers[victim] = self._start(victim)
+        else:
+            self.site.start_part(victim)
 
     # --- The end ---------------------------------------------------------------------------------
 

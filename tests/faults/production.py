@@ -62,6 +62,7 @@ class Production(Site):
         self._launch(part)
         if part in self.ports:
             self._wait_for(part)
+        self.server = self._running["server"]
 
     def _launch(self, part: str) -> None:
         command = self._command(part.partition("-")[0], part)
