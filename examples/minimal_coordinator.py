@@ -32,13 +32,11 @@ MIB, WIDTH = 2**20, {"F32": 4, "I32": 4, "BF16": 2, "F16": 2, "I64": 8, "U8": 1}
 Answer = tuple[int, Any, dict[str, str]]  # status, body, headers
 
 
-class Refused(Exception):
-    """Its arguments are the answer."""
+class Refused(Exception): ...  # its arguments are the answer
 
 
 def demand(met: Any, status: int, kod: str, detail: str, retry: bool = False, **more: Any) -> None:
-    headers = {"Content-Type": "application/problem+json", "Connection": "close"}
-    headers |= more.pop("headers", {})  # closed because nobody may have read the body
+    headers = {"Connection": "close"} | more.pop("headers", {})  # a body may have gone unread
     problem = {"type": "about:blank", "title": kod, "status": status, "detail": detail}
     if not met:
         raise Refused(status, problem | {"kod": kod, "tekrar": retry} | more, headers)
@@ -126,7 +124,8 @@ class Run:
         return self.task(self.leases[asked])
 
     def live(self, lease: Lease) -> bool:
-        return lease.open and lease.tur == self.tur and lease.ends > time.time()
+        wanted = lease.open and lease.tur == self.tur and lease.parca not in self.results
+        return wanted and lease.ends > time.time()
 
     def task(self, lease: Lease) -> Answer:
         task = {"gorev": lease.gorev, "anahtar": lease.anahtar, "is": "egit", "kodlama": "ham",
@@ -177,6 +176,7 @@ class Run:
         except Exception as error:  # whatever a stranger's bytes bring about
             demand(False, 400, "bozuk_dosya", f"no valid safetensors file: {error!r}")
         ours, theirs = self.tensors.keys(), tensors.keys()
+        demand(theirs != {"delta"}, 422, "yanlis_kodlama", "this run takes ham only")
         demand(not ours - theirs, 422, "eksik_tensor", f"missing: {sorted(ours - theirs)}")
         demand(not theirs - ours, 422, "fazla_tensor", f"not wanted: {sorted(theirs - ours)}")
         for name, (dtype, shape, _) in tensors.items():
@@ -189,8 +189,7 @@ class Run:
         demand(norm <= most, 422, "norm_asimi", f"an update of norm {norm:g} is no honest training")
         return values
 
-    def merge(self) -> None:
-        """Average in order of parca, make a Nesterov step, begin the next round."""
+    def merge(self) -> None:  # the mean in order of parca, a Nesterov step, the next round
         results = [self.results[parca] for parca in sorted(self.results)]
         mean = array("f", (sum(each) / len(results) for each in zip(*results, strict=True)))
         g = array("f", map(sub, self.weights, mean))
@@ -221,11 +220,12 @@ class Request(BaseHTTPRequestHandler):
         except Refused as refused:
             status, body, headers = refused.args
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        lengths = {} if status in (204, 304) else {"Content-Length": str(len(data))}
-        fixed = {"Content-Type": "application/json", "X-Modelen-Protokol": "1"}
+        kind = f"application/{'problem+json' if status >= 400 else 'json'}"
+        fixed = {"X-Modelen-Protokol": "1", "Content-Type": kind, "Content-Length": str(len(data))}
         self.send_response(status)
-        for name, value in (fixed | lengths | headers).items():
-            self.send_header(name, value)
+        for name, value in (fixed | headers).items():
+            if name != "Content-Length" or status not in (204, 304):
+                self.send_header(name, value)
         self.end_headers()
         self.wfile.write(b"" if self.command == "HEAD" else data)
 

@@ -105,6 +105,11 @@ def _take_tensors(
     file: Path, header: Header, fmt: Format, start: VectorFile, intake: _Intake
 ) -> None:
     """All tensors in manifest order."""
+    if header.tensors.keys() == {DELTA}:
+        raise Refused(
+            Refusal.WRONG_ENCODING,
+            f"the task wants kodlama {RAW_ENCODING}: every tensor of {fmt.id} whole, in float32",
+        )
     _check_names(header, fmt)
     for spec in fmt.tensors:
         _check_tensor(header.tensors[spec.name], spec)

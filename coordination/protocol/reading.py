@@ -78,7 +78,9 @@ def about(run: Run) -> About:
 
 def merges_by_reference(run: Run) -> bool:
     """Whether anybody with a round's results can recompute its snapshot from the protocol alone."""
-    return (run.outer_lr, run.outer_momentum) == (1.0, 0.5)
+    averages = run.rule == Run.Rule.MEAN and not (run.clip_norms or run.exact_lora)
+    step = (run.outer, run.outer_lr, run.outer_momentum)
+    return averages and step == (Run.OuterOptimiser.NESTEROV, 1.0, 0.5)
 
 
 def jobs_of(run: Run) -> list[str]:

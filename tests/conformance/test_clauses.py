@@ -30,7 +30,6 @@ def test_every_refusal_of_a_result_has_a_check() -> None:
         Refusal.BUSY,
         Refusal.CHECKING,
         Refusal.DISK_FULL,
-        Refusal.WRONG_ENCODING,
     }
     forgotten = [
         refusal.name

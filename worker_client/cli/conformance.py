@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worker_client.cli.exits import Exit
-from worker_client.cli.parsing import new_parser
+from worker_client.cli.parsing import format_argument, new_parser
 from worker_client.contract.addresses import AddressRefused, check_base_url
+from worker_client.contract.formats import AdapterFormat
 
 if TYPE_CHECKING:
-    from worker_client.conformance.check import Check, Outcome
+    from worker_client.conformance.check import Check, Outcome, Registry
 
+TINY = "tiny-qwen3-lora-r4"
 ABOUT = """\
 Test a coordinator, or a worker, against protocol v1: a black box, in any language.
 
@@ -35,20 +37,37 @@ Every line of the table is one clause of docs/protocol-v1.md in the protocol's o
   failed           it does not hold; the line says what was seen
   absent           an optional part that this coordinator leaves out
   not observable   this run cannot show it; the line says why
+
+The other way round, --worker CMD plays a coordinator to a worker: a strict one that loses answers
+and cuts lines, then hostile ones. CMD is started many times; {url} in it becomes the coordinator's
+address (without it the address comes last) and {dir} a folder that is fresh each time. The worker
+needs the base model of --format; the files are made of random numbers.
 """
 EXAMPLES = """\
 examples:
   python -m worker_client conformance http://127.0.0.1:8000/c/suite
   python -m worker_client conformance http://127.0.0.1:8000/c/suite --only 'file-*' --only accepted
   python -m worker_client conformance https://example.org/c/suite --json --junit report.xml
+  python -m worker_client conformance --worker './my-worker --state {dir} {url}'
 
 exit status: 0 if nothing failed, 1 if something did, 2 for a wrong command line"""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = new_parser(commands, "conformance", "test a coordinator against the protocol", "")
+    parser = new_parser(
+        commands, "conformance", "test a coordinator, or a worker, against the protocol", ""
+    )
     parser.description, parser.epilog = ABOUT, EXAMPLES
-    parser.add_argument("url", metavar="URL", nargs="?", help="the base URL of a test run")
+    subject = parser.add_mutually_exclusive_group()
+    subject.add_argument("url", metavar="URL", nargs="?", help="the base URL of a test run")
+    subject.add_argument("--worker", metavar="CMD", help="test this worker instead")
+    parser.add_argument(
+        "--format",
+        type=format_argument,
+        default=TINY,
+        metavar="FORMAT",
+        help=f"what the worker is asked to train (default: {TINY})",
+    )
     parser.add_argument(
         "--only",
         action="append",
@@ -64,19 +83,30 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def execute(args: argparse.Namespace) -> Exit:
-    from worker_client.conformance.checks import coordinator
-
     try:
-        checks = coordinator.select(args.only)
+        checks = _registry(bool(args.worker)).select(args.only)
         if args.list:
             return _list(checks)
+        if args.worker:
+            if not isinstance(args.format, AdapterFormat):
+                raise LookupError(
+                    f"{args.format.id} is no adapter; --format takes one over a base model"
+                )
+            return _report(args, args.worker, _test_worker(args, checks))
         if not args.url:
-            raise LookupError("say which coordinator: conformance URL")
+            raise LookupError("say what to test: conformance URL, or conformance --worker CMD")
         url = check_base_url(args.url, allow_http=args.allow_http)
     except (LookupError, AddressRefused) as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.USAGE
     return _report(args, url, _test_coordinator(url, checks))
+
+
+def _registry(of_worker: bool) -> "Registry":
+    from worker_client.conformance.checks import coordinator
+    from worker_client.conformance.worker.checks import worker
+
+    return worker if of_worker else coordinator
 
 
 def _list(checks: "Sequence[Check]") -> Exit:
@@ -92,6 +122,15 @@ def _test_coordinator(url: str, checks: "Sequence[Check]") -> "list[Outcome]":
 
     with Progress(len(checks)) as progress:
         return run_checks(checks, Bench(url), progress.begins, progress.ended)
+
+
+def _test_worker(args: argparse.Namespace, checks: "Sequence[Check]") -> "list[Outcome]":
+    from worker_client.conformance.progress import Progress
+    from worker_client.conformance.runner import run_checks
+    from worker_client.conformance.worker.rehearsal import Rehearsal
+
+    with Progress(len(checks)) as progress, Rehearsal(args.worker, args.format) as rehearsal:
+        return run_checks(checks, rehearsal, progress.begins, progress.ended)
 
 
 def _report(args: argparse.Namespace, subject: str, outcomes: "list[Outcome]") -> Exit:

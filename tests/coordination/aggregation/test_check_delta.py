@@ -14,6 +14,7 @@ from worker_client.contract.encodings.delta import delta_file
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import load_format
 from worker_client.contract.tensors import build_header
+from worker_client.contract.wire import RAW_ENCODING
 
 FMT = load_format("scratch-tiny")  # two chunks, the last of them short
 ORIGIN, MOVE = vector(1, FMT), vector(2, FMT, 0.001)
@@ -68,6 +69,11 @@ def refusal(check, content: bytes, encoding: str, **more) -> Refusal:
 def test_a_file_of_whole_weights_is_the_wrong_encoding(check, codec):
     header = build_header((s.name, "F32", s.shape) for s in FMT.tensors)
     assert refusal(check, header + ORIGIN.tobytes(), codec.id) is Refusal.WRONG_ENCODING
+
+
+@EACH
+def test_a_delta_is_the_wrong_encoding_where_whole_weights_are_asked_for(check, codec):
+    assert refusal(check, delta_bytes(codec), RAW_ENCODING) is Refusal.WRONG_ENCODING
 
 
 def test_another_encoding_of_the_same_size_is_refused_by_its_name(check):

@@ -4,7 +4,7 @@ import secrets
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from worker_client.conformance.bench import Bench
+from worker_client.conformance.bench import Bench, parse
 from worker_client.conformance.check import NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.http import Reply, expect, expect_status
@@ -133,6 +133,18 @@ def lease_encodings(bench: Bench) -> None:
     bench.spend(bench.lease())
     reply = bench.ask(bench.volunteer(), kodlama=["suite-unknown"])
     expect(reply, Refusal.NO_COMMON_ENCODING)
+
+
+@check(
+    "lease-encoding-offered",
+    "A coordinator asks for the run's encoding where the worker offers it, else for `ham`.",
+)
+def lease_encoding_offered(bench: Bench) -> str:
+    bench.spend(bench.lease())
+    offered = ["ham", "bf16", "int8", "int4"]
+    chosen = parse(expect_status(bench.ask(bench.volunteer(), kodlama=offered), 200), wire.Task)
+    demand(chosen.encoding in offered, f"kodlama {chosen.encoding} was not offered")
+    return chosen.encoding
 
 
 @check("lease-request-used", "An `istek` whose lease has ended: 409 `istek_kullanildi`.")

@@ -154,6 +154,16 @@ def refuse_norm(bench: Bench) -> None:
     refused(bench, make, Refusal.NORM_EXCEEDED)
 
 
+@check("refuse-encoding", "another file than the task's encoding is `yanlis_kodlama`")
+def refuse_encoding(bench: Bench) -> None:
+    def make(bench: Bench, lease: Lease) -> bytes:
+        size = 2 * bench.start(lease).values.size
+        told = bench.metadata(lease) | {"kodlama": "bf16"}
+        return weights.safetensors([("delta", "U8", (size,))], [bytes(size)], told)
+
+    refused(bench, make, Refusal.WRONG_ENCODING)
+
+
 @check("refused-requeues", "ends, unit back in the queue")
 def refused_requeues(bench: Bench) -> None:
     lease = refused(bench, lambda b, x: b"no safetensors", Refusal.CORRUPT_FILE)

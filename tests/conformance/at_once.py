@@ -1,0 +1,28 @@
+"""Many subjects at once, for they mostly wait: each parametrised test then asks for its own."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import pytest
+
+WIDTH = 8
+
+T = TypeVar("T")
+Subject = TypeVar("Subject")
+
+
+@contextmanager
+def each_at_once(
+    request: pytest.FixtureRequest, name: str, work: Callable[[Subject], T]
+) -> Iterator[dict[Subject, Future[T]]]:
+    """``work`` begun on the parameter ``name`` of every test of the module that is to run."""
+    items = [item for item in request.session.items if item.path == request.path]
+    wanted = [item.callspec.params[name] for item in items if _has(item, name)]  # type: ignore[attr-defined]
+    with ThreadPoolExecutor(WIDTH) as pool:
+        yield {subject: pool.submit(work, subject) for subject in wanted}
+
+
+def _has(item: pytest.Item, name: str) -> bool:
+    return hasattr(item, "callspec") and name in item.callspec.params

@@ -1,0 +1,196 @@
+"""A worker in one file that keeps to the protocol and does not train.
+
+python small_worker.py URL FOLDER
+"""
+
+import base64
+import hashlib
+import random
+import secrets
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import requests
+from pydantic import ValidationError
+from urllib3.exceptions import HTTPError
+
+from worker_client.conformance import weights
+from worker_client.contract import LEASE_KEY_HEADER, MAX_JSON_BYTES, wire
+from worker_client.contract.formats import UnknownFormat, load_format
+
+BASE, FOLDER = sys.argv[1], Path(sys.argv[2])
+WAIT = FOLDER / "not-before"
+SESSION = requests.Session()
+SESSION.headers.update({"User-Agent": "small-worker/1", "X-Modelen-Protokol": "1"})
+SESSION.headers["Accept-Encoding"] = "identity"
+FAILURES = 0
+
+
+class Dropped(Exception):
+    """The task leads to nothing; the next one."""
+
+
+def pause(seconds: float) -> None:
+    WAIT.write_text(str(time.time() + seconds))
+    sleep_out()
+
+
+def sleep_out() -> None:
+    if WAIT.exists():
+        time.sleep(max(0.0, float(WAIT.read_text()) - time.time()))
+
+
+def failed(wait: float = 0.0) -> None:
+    global FAILURES
+    FAILURES += 1
+    pause(max(wait, random.uniform(0, min(300, 2**FAILURES))))
+
+
+def read(reply: requests.Response, limit: int, into: bytearray) -> None:
+    """At most ``limit`` bytes of the body, kept as far as they came."""
+    while data := reply.raw.read1(65536, decode_content=False):
+        into += data
+        if len(into) > limit:
+            reply.close()
+            raise requests.RequestException("longer than it may be")
+
+
+def call(method: str, path: str, limit: int = MAX_JSON_BYTES, **options: Any) -> requests.Response:
+    """One answer that is no passing trouble; its body is in ``options['into']`` if given."""
+    global FAILURES
+    into = options.pop("into", None)
+    while True:
+        sleep_out()
+        body = bytearray()
+        try:
+            with SESSION.request(
+                method, BASE + path, allow_redirects=False, stream=True, timeout=30, **options
+            ) as reply:
+                wait = float(reply.headers.get("Retry-After", 0))
+                passing = reply.status_code in (429, 503) or reply.status_code >= 500
+                if "X-Modelen-Protokol" not in reply.headers or passing:
+                    failed(wait)
+                    continue
+                if 300 <= reply.status_code < 400:
+                    sys.exit("led elsewhere")
+                read(reply, limit, body if into is None else into)
+        except (requests.RequestException, HTTPError, OSError) as error:
+            if into is not None:
+                raise Dropped(str(error)) from None
+            failed()
+            continue
+        FAILURES = 0
+        reply._content = bytes(body)
+        return reply
+
+
+def fetch(ref: wire.FileRef) -> bytes:
+    """The file, range by range; what came before a break is kept."""
+    part = bytearray()
+    while True:
+        last = min(len(part) + ref.chunk_bytes, ref.size) - 1
+        headers = {"Range": f"bytes={len(part)}-{last}", "If-Range": f'"{ref.sha256}"'}
+        try:
+            reply = call("GET", ref.path, ref.size, headers=headers, into=part)
+        except Dropped:
+            if len(part) > ref.size:
+                part.clear()
+            failed()
+            continue
+        if reply.status_code != 206 or "Content-Encoding" in reply.headers:
+            part.clear()
+            failed()
+        elif len(part) == ref.size:
+            if hashlib.sha256(part).hexdigest() == ref.sha256:
+                return bytes(part)
+            part.clear()
+            failed()
+
+
+def check(task: wire.Task) -> None:
+    """Exits where the task is none for this worker."""
+    try:
+        fmt = load_format(task.format)
+    except UnknownFormat as error:
+        sys.exit(str(error))
+    known = (task.recipe, task.base_model, task.encoding, task.job.value)
+    if known != ("v1", fmt.base_ref, "ham", "egit"):
+        sys.exit(f"unknown: {known}")
+    if not 0 < task.snapshot.size - fmt.data_bytes <= 2**20:
+        sys.exit(f"a snapshot of {task.snapshot.size} bytes")
+
+
+def beat(task: wire.Task, step: int, **more: str) -> None:
+    body = {"anahtar": task.lease_key, "adim": step} | more
+    reply = call("POST", f"/gorev/{task.lease_id}/nabiz", json=body)
+    if reply.status_code == 200 and not reply.json()["devam"]:
+        raise Dropped("no longer wanted")
+
+
+def make(task: wire.Task) -> bytes:
+    start = weights.read_weights(fetch(task.snapshot), "the snapshot")
+    if task.data:
+        fetch(task.data)
+    moved = start.moved(weights.noise(start.values.size, 1e-3, task.round))
+    names = ("kayip_ilk", "kayip_son", "token", "sure_s", "cihaz", "dtype", "surum")
+    told = dict.fromkeys(names, "1") | {"gorev": task.lease_id, "tur": str(task.round)}
+    return moved.file(told)
+
+
+def deliver(task: wire.Task, file: bytes) -> None:
+    digest = hashlib.sha256(file)
+    path, key = f"/sonuc?gorev={task.lease_id}", {LEASE_KEY_HEADER: task.lease_key}
+    announced = {"boyut": len(file), "sha256": digest.hexdigest()}
+    while True:
+        reply = call("PUT", path, json=announced, headers=key)
+        if reply.status_code == 405:
+            told = {"Content-Digest": f"sha-256=:{base64.b64encode(digest.digest()).decode()}:"}
+            call("POST", path, data=file, headers=key | told)
+            return
+        if reply.status_code >= 400 or "kabul" in reply.json():
+            return
+        state = reply.json()
+        piece = file[state["ofset"] : state["ofset"] + state["parca_boyut"]]
+        told = {"Upload-Offset": str(state["ofset"])}
+        reply = call("PATCH", path, data=piece, headers=key | told)
+        if reply.status_code == 200 or (reply.status_code >= 400 and not reply.json()["tekrar"]):
+            return
+
+
+def lease() -> wire.Task | None:
+    """A task, or None when the run is over."""
+    request_id = secrets.token_hex(16)
+    while True:
+        reply = call("POST", "/gorev", json={"isci": "small-worker", "istek": request_id})
+        if reply.status_code == 204:
+            pause(float(reply.headers["Retry-After"]))
+        elif reply.status_code == 200:
+            try:
+                return wire.Task.model_validate_json(reply.content)
+            except ValidationError as error:
+                sys.exit(wire.explain(error))
+        else:
+            return None
+
+
+def work(task: wire.Task) -> None:
+    check(task)
+    beat(task, 0)
+    file = make(task)
+    beat(task, task.inner_steps, ozet=hashlib.sha256(file).hexdigest())
+    deliver(task, file)
+
+
+def main() -> None:
+    call("GET", "/bilgi")
+    while task := lease():
+        try:
+            work(task)
+        except Dropped:
+            continue
+
+
+if __name__ == "__main__":
+    main()
