@@ -29,6 +29,7 @@ POLICY = {
 # Ours that answer with something else than a page: files, and what only a form leads to.
 NO_PAGES = {
     "accounts:account", "accounts:download", "portal:badge", "portal:coordinator-feed",
+    "portal:directory-part",
     "portal:feed", "portal:panel-check", "portal:panel-submit", "portal:shields", "portal:status",
 }  # fmt: skip
 ALSO = ("Permissions-Policy", "Referrer-Policy", "X-Content-Type-Options", "X-Frame-Options")
