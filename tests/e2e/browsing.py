@@ -16,7 +16,7 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 NARROW = {"width": 320, "height": 640}
 
 Visit = Callable[..., Page]

@@ -221,7 +221,7 @@ class Site:
 
     def rows(self, query: str, *values: object) -> list[tuple]:
         """Rows of the server's database as it lies on disk, whether the server runs or not."""
-        database = sqlite3.connect(self.var / "db.sqlite3", timeout=20)
+        database = sqlite3.connect(self.var / "db.sqlite3", timeout=60)
         try:
             return database.execute(query, values).fetchall()
         finally:

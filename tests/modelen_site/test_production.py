@@ -63,7 +63,7 @@ def get(site: ServerProcess, path: str, **headers: str) -> requests.Response:
         site.url + path,
         headers={"Host": "modelen.example.org", **headers},
         allow_redirects=False,
-        timeout=20,
+        timeout=60,
     )
 
 

@@ -24,7 +24,7 @@ def site(tmp_path: Path) -> Iterator[ServerProcess]:
 
 def test_one_command_migrates_serves_and_stops(site: ServerProcess, tmp_path: Path) -> None:
     assert any(line.startswith("Updating the database: ") for line in site.lines)
-    assert requests.get(f"{site.url}/readyz", timeout=20).json() == {"status": "ok"}
+    assert requests.get(f"{site.url}/readyz", timeout=60).json() == {"status": "ok"}
     assert site.stop() == 0
     assert site.process.stdout is not None
     assert site.process.stdout.read().endswith("Stopped.\n")
@@ -37,25 +37,25 @@ def test_ctrl_c_ends_it_cleanly(site: ServerProcess) -> None:
 
 
 def test_pages_carry_a_strict_policy_and_static_files_are_served(site: ServerProcess) -> None:
-    page = requests.get(f"{site.url}/admin/login/", timeout=20)
+    page = requests.get(f"{site.url}/admin/login/", timeout=60)
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert page.headers["X-Frame-Options"] == "DENY"
-    style = requests.get(f"{site.url}/static/admin/css/base.css", timeout=20)
+    style = requests.get(f"{site.url}/static/admin/css/base.css", timeout=60)
     assert style.headers["Content-Type"].startswith("text/css")
 
 
 def test_another_host_name_is_refused(site: ServerProcess) -> None:
-    response = requests.get(site.url, headers={"Host": "evil.example"}, timeout=20)
+    response = requests.get(site.url, headers={"Host": "evil.example"}, timeout=60)
     assert response.status_code == 400
 
 
 def test_the_body_limit_is_the_settings(tmp_path: Path) -> None:
     environment = {"MODELEN_VAR": str(tmp_path), "MODELEN_MAX_BODY_BYTES": "1000"}
     with serving(*SERVE, **SETTINGS, **environment) as server:
-        assert requests.put(server.url, data=bytes(1001), timeout=20).status_code == 413
-        assert requests.put(server.url, data=bytes(1000), timeout=20).status_code != 413
+        assert requests.put(server.url, data=bytes(1001), timeout=60).status_code == 413
+        assert requests.put(server.url, data=bytes(1000), timeout=60).status_code != 413
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
