@@ -6,7 +6,17 @@ Each runs in a process of its own, so that no memory of one is counted for anoth
 import subprocess
 import sys
 
-BENCHMARKS = ("merge", "rules", "server_memory", "kills", "faults", "fuzz", "directory", "rounds")
+BENCHMARKS = (
+    "merge",
+    "rules",
+    "server_memory",
+    "kills",
+    "faults",
+    "fuzz",
+    "verification",
+    "directory",
+    "rounds",
+)
 VERDICTS = ("PASS", "FAIL", "NOT MEASURED")
 
 
