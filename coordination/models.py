@@ -161,6 +161,12 @@ class Run(models.Model):
         choices=Encoding,
         help_text=_("How results travel; programs that lack it send all weights."),
     )
+    downlink = models.CharField(
+        max_length=20,
+        blank=True,
+        choices=[choice for choice in Encoding.choices if choice[0] != RAW_ENCODING],
+        help_text=_("How updates are published to workers that hold the last snapshot."),
+    )
     verify = models.BooleanField(
         default=True,
         help_text=_("Have results repeated by other workers, where there are any that can."),
@@ -316,6 +322,12 @@ class Snapshot(models.Model):
     data_start = models.PositiveIntegerField(
         help_text=_("Where the raw weights begin in the file, in bytes.")
     )
+    delta_sha256 = models.CharField(
+        max_length=SHA256_LENGTH,
+        blank=True,
+        help_text=_("The compressed update that leads here from the one before."),
+    )
+    delta_size = models.PositiveBigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 

@@ -52,12 +52,12 @@ def snapshot_vector(snapshot: Snapshot) -> VectorFile:
 def outer_state(snapshot: Snapshot, names: Iterable[str]) -> list[VectorFile]:
     """The optimiser's vectors of those names; none in a run's first round."""
     digests = dict(OuterState.objects.filter(snapshot=snapshot).values_list("name", "sha256"))
-    return [_raw_vector(digests[name]) for name in names] if digests else []
+    return [raw_vector(digests[name]) for name in names] if digests else []
 
 
 def result_vector(result: Result) -> VectorFile:
-    return _raw_vector(result.vector_sha256)
+    return raw_vector(result.vector_sha256)
 
 
-def _raw_vector(sha256: str) -> VectorFile:
+def raw_vector(sha256: str) -> VectorFile:
     return VectorFile(blobs().path(sha256), 0, blobs().size(sha256) // 4)

@@ -19,6 +19,7 @@ urlpatterns = [
     path("<slug:slug>/gorev", leasing.gorev, name="gorev"),
     path("<slug:slug>/gorev/<str:token>/nabiz", leasing.nabiz, name="nabiz"),
     path("<slug:slug>/adaptor", reading.adaptor, name="adaptor"),
+    path("<slug:slug>/fark", reading.fark, name="fark"),
     path("<slug:slug>/veri", reading.veri, name="veri"),
     path("<slug:slug>/sonuc", delivering.sonuc, name="sonuc"),
     path("<slug:slug>/<path:rest>", reading.unknown),

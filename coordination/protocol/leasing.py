@@ -12,6 +12,7 @@ from coordination.protocol.http import json_answer, nothing, read_message, worke
 from coordination.protocol.source import client_address
 from coordination.results.fate import JOBS
 from worker_client.contract.wire import (
+    DeltaRef,
     FileRef,
     Job,
     LeaseRequest,
@@ -32,7 +33,7 @@ POLLS_PER_SECOND = 10
 def gorev(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseBase:
     asked = read_message(request, LeaseRequest)
     grant = grant_lease(run, asked, client_address(request), caller)
-    return json_answer(task_of(run, grant)) if grant else nothing(_wait_seconds(run))
+    return json_answer(task_of(run, grant, asked.holds)) if grant else nothing(_wait_seconds(run))
 
 
 @worker_view("POST")
@@ -57,8 +58,8 @@ def _wait_seconds(run: Run) -> int:
     return min(LONGEST_RETRY_S, max(1, active_workers(run) // POLLS_PER_SECOND))
 
 
-def task_of(run: Run, grant: Grant) -> Task:
-    """The lease as the worker is told it."""
+def task_of(run: Run, grant: Grant, holds: int | None = None) -> Task:
+    """The lease as it is told to a worker that holds snapshot ``holds``."""
     lease, fields = grant.lease, training_fields(run, grant.lease.unit, grant.lease.encoding)
     job = JOBS[Unit.Job(lease.unit.job)]
     return Task(
@@ -68,6 +69,7 @@ def task_of(run: Run, grant: Grant) -> Task:
         lease_seconds=max(5, int((lease.expires_at - now()).total_seconds())),
         deadline=lease.expires_at,
         target=fields if job == Job.VERIFY else None,
+        delta=_update(run, fields.round, holds),
         **dict(fields),
     )
 
@@ -95,6 +97,23 @@ def training_fields(run: Run, unit: Unit, encoding: str) -> TrainingFields:
         encoding=encoding,
         snapshot=_file(run, f"/adaptor?tur={round_.number}", snapshot.sha256, snapshot.size),
         data=_file(run, f"/veri?parca={shard.index}", shard.sha256, shard.size) if shard else None,
+    )
+
+
+def _update(run: Run, number: int, holds: int | None) -> DeltaRef | None:
+    """The compressed update from the snapshot held to snapshot ``number``, if there is one."""
+    if holds != number - 1:
+        return None
+    snapshot = Snapshot.objects.get(run=run, number=number)
+    if not snapshot.delta_sha256:
+        return None
+    return DeltaRef(
+        round=holds,
+        path=f"/fark?tur={number}",
+        sha256=snapshot.delta_sha256,
+        size=snapshot.delta_size,
+        chunk_bytes=run.chunk_bytes,
+        encoding=run.downlink,
     )
 
 

@@ -24,13 +24,28 @@ def durum(request: HttpRequest, run: Run) -> HttpResponseBase:
 
 @worker_view("GET", "HEAD")
 def adaptor(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseBase:
+    snapshot = _asked_snapshot(request, run)
+    return serve_blob(request, run, snapshot.sha256, f"{run.slug}-{snapshot.number}.safetensors")
+
+
+@worker_view("GET", "HEAD")
+def fark(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseBase:
+    """The compressed update that leads to a snapshot."""
+    snapshot = _asked_snapshot(request, run)
+    if not snapshot.delta_sha256:
+        raise Refused(Refusal.NOT_FOUND, f"snapshot {snapshot.number} was published whole only")
+    name = f"{run.slug}-{snapshot.number}-update.safetensors"
+    return serve_blob(request, run, snapshot.delta_sha256, name)
+
+
+def _asked_snapshot(request: HttpRequest, run: Run) -> Snapshot:
     number = whole_number(request, "tur")
     snapshot = Snapshot.objects.filter(run=run, number=number).first()
     if snapshot is None:
         raise Refused(Refusal.NOT_FOUND, f"there is no snapshot {number}")
     if snapshot.deleted_at:
         raise Refused(Refusal.DELETED, f"snapshot {number} is older than this run keeps")
-    return serve_blob(request, run, snapshot.sha256, f"{run.slug}-{number}.safetensors")
+    return snapshot
 
 
 @worker_view("GET", "HEAD")
@@ -78,9 +93,9 @@ def about(run: Run) -> About:
 
 def merges_by_reference(run: Run) -> bool:
     """Whether anybody with a round's results can recompute its snapshot from the protocol alone."""
-    averages = run.rule == Run.Rule.MEAN and not (run.clip_norms or run.exact_lora)
-    step = (run.outer, run.outer_lr, run.outer_momentum)
-    return averages and step == (Run.OuterOptimiser.NESTEROV, 1.0, 0.5)
+    plain = run.rule == Run.Rule.MEAN and run.outer == Run.OuterOptimiser.NESTEROV
+    bent = run.clip_norms or run.exact_lora or run.downlink
+    return plain and not bent and (run.outer_lr, run.outer_momentum) == (1.0, 0.5)
 
 
 def jobs_of(run: Run) -> list[str]:

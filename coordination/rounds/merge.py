@@ -13,12 +13,15 @@ from django.db.models import Q
 
 from coordination.aggregation.merge import Contribution, merge
 from coordination.aggregation.screen import screen
+from coordination.aggregation.vectors import VectorFile
 from coordination.clock import now
 from coordination.models import Result, Round, Run, Snapshot
+from coordination.rounds.compress import RESIDUAL, compress_snapshot
 from coordination.rounds.evidence import evidence_of
 from coordination.rounds.publish import Merged, publish_round
 from coordination.rounds.reopen import reopen_round
 from coordination.storage import blobs, outer_state, result_vector, snapshot_vector
+from coordination.store.local import Blob
 from coordination.trust.weigh import trust_in
 from worker_client.contract.tensors import build_header
 
@@ -36,8 +39,9 @@ def merge_closed_round(round_id: int) -> bool:
     if len(standing) < round_.run.min_results:
         return reopen_round(round_, screened)
     merged = _merge(round_, standing)
-    written = (merged.snapshot.sha256, *(blob.sha256 for blob in merged.state.values()))
-    with blobs().kept(*written):
+    snapshot = merged.snapshot
+    written = [snapshot.sha256, *(blob.sha256 for blob in merged.state.values())]
+    with blobs().kept(*written, *([snapshot.delta_sha256] if snapshot.delta_sha256 else [])):
         return publish_round(round_, merged, standing, screened)
 
 
@@ -77,17 +81,27 @@ def _merge(round_: Round, standing: list[Result]) -> Merged:
             weights.write,
             [state.write for state in states],
         )
-        blob = weights.seal()
         sealed = {name: state.seal() for name, state in zip(names, states, strict=True)}
+        snapshot = Snapshot(run=run, number=number, data_start=len(header))
+        if run.downlink:
+            target = VectorFile(weights.flush(), len(header), run.manifest.parameters)
+            compressed = compress_snapshot(run, start, header, target)
+            _name(snapshot, compressed.snapshot, compressed.delta)
+            sealed[RESIDUAL] = compressed.residual
+        else:
+            _name(snapshot, weights.seal())
     for result, share in zip(standing, report.shares or [None] * len(standing), strict=True):
         result.weight = share
     logger.info("%s: merged by %s, LoRA bias %s", round_, report.rule, report.lora_bias)
     if report.fallback:
         logger.warning("%s: merged by %s: %s", round_, report.rule, report.fallback)
-    snapshot = Snapshot(
-        run=run, number=number, sha256=blob.sha256, size=blob.size, data_start=len(header)
-    )
     return Merged(snapshot, sealed, report)
+
+
+def _name(snapshot: Snapshot, weights: Blob, delta: Blob | None = None) -> None:
+    snapshot.sha256, snapshot.size = weights.sha256, weights.size
+    if delta is not None:
+        snapshot.delta_sha256, snapshot.delta_size = delta.sha256, delta.size
 
 
 def contributions(run: Run, standing: list[Result]) -> list[Contribution]:

@@ -2,6 +2,8 @@
 
 import time
 
+from django.db.models import Q
+
 from coordination.clock import now
 from coordination.models import DataShard, Lease, OuterState, Result, Run, Snapshot, Upload
 from coordination.storage import blobs, upload_path
@@ -37,7 +39,7 @@ def is_named(sha256: str) -> bool:
     """Whether any row still needs the blob."""
     live = Snapshot.objects.filter(deleted_at=None)
     return (
-        live.filter(sha256=sha256).exists()
+        live.filter(Q(sha256=sha256) | Q(delta_sha256=sha256)).exists()
         or OuterState.objects.filter(snapshot__deleted_at=None, sha256=sha256).exists()
         or DataShard.objects.filter(sha256=sha256).exists()
         or Result.objects.filter(vector_sha256=sha256).exists()

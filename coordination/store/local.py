@@ -52,6 +52,11 @@ class BlobWriter:
         self._size += written
         return written
 
+    def flush(self) -> Path:
+        """Where all that was written can be read, until the file is sealed or vanishes."""
+        self.file.flush()
+        return self.path
+
     def seal(self) -> Blob:
         """Make what was written durable and visible under its digest; can be done once."""
         self.file.flush()

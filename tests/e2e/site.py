@@ -132,6 +132,7 @@ class Site:
         self.var = folder / "var"
         self.server: Program | None = None
         self._programs: list[Program] = []
+        self.workers: list[WorkerProcess] = []
         self._environment = clean_environment() | {
             "MODELEN_VAR": str(self.var),
             "MODELEN_DISK_RESERVE_BYTES": "0",

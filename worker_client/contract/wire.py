@@ -95,6 +95,13 @@ class FileRef(Message):
     chunk_bytes: ChunkBytes = Field(alias="parca_boyut", default=2**20)
 
 
+class DeltaRef(FileRef):
+    """A compressed update that leads from snapshot ``round`` to the task's."""
+
+    round: RoundNumber = Field(alias="tur")
+    encoding: ShortText = Field(alias="kodlama")
+
+
 class Registration(Message):
     """``POST /kayit``: own a pseudonym. ``listed`` None leaves the leaderboard choice as it is."""
 
@@ -168,6 +175,7 @@ class Task(TrainingFields):
     lease_seconds: LeaseSeconds = Field(alias="sure")
     deadline: AwareDatetime = Field(alias="son")
     target: TrainingFields | None = Field(alias="hedef", default=None)
+    delta: DeltaRef | None = Field(alias="fark", default=None)
 
     @model_validator(mode="after")
     def _job_has_its_fields(self) -> Self:

@@ -12,10 +12,12 @@ from worker_client.contract import wire
 from worker_client.contract.formats import Format
 from worker_client.display import events
 from worker_client.display.screens import Display
+from worker_client.loop.catch_up import can_catch_up, catch_up
 from worker_client.loop.heartbeat import Heartbeat
 from worker_client.loop.limits import Limits, check_disk
 from worker_client.loop.trainer import TaskDropped, Trainer
 from worker_client.state.folder import CoordinatorState
+from worker_client.state.records import Held
 from worker_client.training.messages import Done, Ready, Step, Train
 
 STOPPED = "you asked to stop"
@@ -100,7 +102,8 @@ class Training:
         bench, task, training = self._bench, self._task, self._task.training
         self._make_room()
         show_ready(bench.display, bench.trainer.load(self._format.id))
-        snapshot = self._fetch("snapshot", training.snapshot)
+        snapshot = self._get_snapshot()
+        bench.state.save_held(Held(round=task.round, sha256=training.snapshot.sha256))
         data = self._fetch("data", training.data) if training.data else bench.own_data
         out = bench.state.result_path(task.lease_id)
         out.unlink(missing_ok=True)
@@ -113,11 +116,25 @@ class Training:
         self._count(done)
         return done
 
+    def _get_snapshot(self) -> Path:
+        """By the update of the one before where that is here, else whole."""
+        task, files = self._task, self._bench.state.files
+        held = self._bench.state.load_held()
+        if held is not None and can_catch_up(task, held) and task.delta is not None:
+            update = self._fetch("update", task.delta)
+            made = catch_up(task, self._format, files / held.sha256, update, files)
+            update.unlink()
+            if made is not None:
+                return made
+        return self._fetch("snapshot", task.training.snapshot)
+
     def _make_room(self) -> None:
         state, task, limits = self._bench.state, self._task, self._bench.limits
         state.tidy_results()
-        refs = (task.training.snapshot, task.training.data)
-        state.tidy_files({ref.sha256 for ref in refs if ref}, limits.disk_bytes // 2)
+        wanted = {ref.sha256 for ref in (task.training.snapshot, task.training.data) if ref}
+        if (held := state.load_held()) and can_catch_up(task, held):
+            wanted.add(held.sha256)
+        state.tidy_files(wanted, limits.disk_bytes // 2)
         check_disk(task, self._format, state.folder, state.used_bytes(), limits)
 
     def _fetch(self, what: str, ref: wire.FileRef) -> Path:

@@ -137,6 +137,7 @@ class Worker:
             sequence=work.sequence,
             encodings=list(ENCODINGS),
             jobs=[job.value for job in JOBS],
+            holds=held.round if (held := bench.state.load_held()) else None,
         )
         try:
             answer = bench.patience.call(lambda: coordinator.ask(bench.link, request), resets=False)

@@ -13,7 +13,7 @@ from worker_client.contract.wire import Registration
 from worker_client.state import atomic
 from worker_client.state.lock import FolderLock
 from worker_client.state.names import draw_name
-from worker_client.state.records import Delivered, DeliveredList, Name, Pseudonym, Work
+from worker_client.state.records import Delivered, DeliveredList, Held, Name, Pseudonym, Work
 
 ENVIRONMENT = "MODELEN_STATE_DIR"
 MAX_KEPT_RESULTS = 8
@@ -117,6 +117,15 @@ class CoordinatorState:
 
     def result_path(self, lease_id: str) -> Path:
         return self.results / f"{lease_id}.safetensors"
+
+    # The snapshot that is here
+
+    def load_held(self) -> Held | None:
+        held = atomic.load(self.folder / "held.json", Held)
+        return held if held and (self.files / held.sha256).is_file() else None
+
+    def save_held(self, held: Held) -> None:
+        atomic.save(self.folder / "held.json", held)
 
     # What encodings left out
 

@@ -33,6 +33,13 @@ class Work(BaseModel):
     result: FinishedResult | None = None
 
 
+class Held(BaseModel):
+    """The newest snapshot that lies whole among the files."""
+
+    round: int
+    sha256: str
+
+
 class Delivered(BaseModel):
     """An accepted result whose fate is still open."""
 

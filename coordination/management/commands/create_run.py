@@ -109,10 +109,12 @@ NUMBERS = (
     ("--chunk-bytes", "chunk_bytes", int, "size of a transfer chunk (default 1 MiB)"),
     ("--keep-snapshots", "keep_snapshots", int, "snapshots kept (default 10)"),
 )
+DOWNLINKS = [name for name in Run.Encoding.values if name != Run.Encoding.RAW]
 CHOICES = (
-    ("--rule", "rule", Run.Rule, "how results are merged (default mean)"),
-    ("--outer", "outer", Run.OuterOptimiser, "the outer optimiser (default nesterov)"),
-    ("--kodlama", "encoding", Run.Encoding, "how results travel (default ham: all weights)"),
+    ("--rule", "rule", Run.Rule.values, "how results are merged (default mean)"),
+    ("--outer", "outer", Run.OuterOptimiser.values, "the outer optimiser (default nesterov)"),
+    ("--kodlama", "encoding", Run.Encoding.values, "how results travel (default ham: whole)"),
+    ("--fark", "downlink", DOWNLINKS, "compress updates so for workers (default: whole snapshots)"),
 )
 SWITCHES = (
     ("--clip-norms", "clip_norms", "shorten updates to the round's median norm first"),
@@ -166,7 +168,7 @@ class Command(BaseCommand):
         for option, field, kind, text in NUMBERS:
             parser.add_argument(option, dest=field, type=kind, help=text)
         for option, field, kinds, text in CHOICES:
-            parser.add_argument(option, dest=field, choices=kinds.values, help=text)
+            parser.add_argument(option, dest=field, choices=kinds, help=text)
         for option, field, text in SWITCHES:
             parser.add_argument(option, dest=field, action="store_const", const=True, help=text)
         for option, field, text in TEXTS:

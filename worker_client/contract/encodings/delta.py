@@ -63,11 +63,15 @@ class Delta:
         return values
 
 
+def delta_header(codec: Codec, size: int, metadata: Mapping[str, str]) -> bytes:
+    """What comes before ``size`` encoded bytes."""
+    return build_header([(DELTA, "U8", (size,))], {**metadata, "kodlama": codec.id})
+
+
 def delta_file(
     codec: Codec, count: int, chunks: Iterable[np.ndarray], metadata: Mapping[str, str]
 ) -> Iterator[bytes]:
     """The file's bytes in pieces. ``chunks``: float32, ``CHUNK`` values each but the last."""
-    listed = [(DELTA, "U8", (encoded_bytes(codec, count),))]
-    yield build_header(listed, {**metadata, "kodlama": codec.id})
+    yield delta_header(codec, encoded_bytes(codec, count), metadata)
     for chunk in chunks:
         yield codec.encode(chunk).tobytes()
