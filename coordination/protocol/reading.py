@@ -94,7 +94,7 @@ def about(run: Run) -> About:
 def merges_by_reference(run: Run) -> bool:
     """Whether anybody with a round's results can recompute its snapshot from the protocol alone."""
     plain = run.rule == Run.Rule.MEAN and run.outer == Run.OuterOptimiser.NESTEROV
-    bent = run.clip_norms or run.exact_lora or run.downlink
+    bent = run.clip_norms or run.exact_lora or run.trust_weights or run.downlink
     return plain and not bent and (run.outer_lr, run.outer_momentum) == (1.0, 0.5)
 
 

@@ -133,7 +133,7 @@ def test_work_nobody_wants_is_dropped(rig, server):
         ({"bicim": "llama-9b"}, "unknown format"),
         ({"recete": "v9"}, "unknown recipe"),
         ({"taban_model": "evil/model@main"}, "base model"),
-        ({"kodlama": "int8"}, "int8"),
+        ({"kodlama": "zip"}, "zip"),
         ({"is": "olc"}, "does egit, dogrula"),
         ({"veri": None}, "--data"),
         ({"adaptor": {"yol": "/adaptor", "sha256": "0" * 64, "boyut": 50 * 2**20}}, "snapshot of"),
