@@ -32,7 +32,7 @@ def test_the_minimal_coordinator_keeps_to_all_it_has(run_folder: Path) -> None:
 
 def test_the_embedded_coordinator_keeps_to_all_of_it(tmp_path: Path) -> None:
     with Site(tmp_path) as site:
-        site.make_run("suite", rounds=2, lease_seconds=5, shards=3, rule="mean")
+        site.make_run("suite", rounds=2, lease_seconds=10, shards=3, rule="mean")
         site.start()
         found = by_result(examine(site.base("suite")))
     assert not found[Result.FAILED]
