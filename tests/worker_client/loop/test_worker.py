@@ -175,7 +175,7 @@ def test_a_task_outside_the_protocols_ranges_is_refused(rig, server, changes):
         ({"surum_asgari": "99.0"}, "git pull"),
         ({"bicim": "llama-9b"}, "unknown format"),
         ({"isler": ["olc"]}, "no training"),
-        ({"kodlama": ["int8"]}, "int8"),
+        ({"kodlama": ["zip"]}, "zip"),
         ({"belirtec_sha256": "0" * 64}, "tokenizer"),
     ],
 )
