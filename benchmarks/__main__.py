@@ -9,6 +9,7 @@ import sys
 BENCHMARKS = (
     "merge",
     "rules",
+    "byzantine --quick",
     "server_memory",
     "kills",
     "faults",
@@ -22,7 +23,8 @@ VERDICTS = ("PASS", "FAIL", "NOT MEASURED")
 
 def run(name: str) -> tuple[int, list[str]]:
     """Run one benchmark, showing what it prints; its exit status and its verdicts."""
-    command = [sys.executable, "-u", "-m", f"benchmarks.{name}"]
+    module, *options = name.split()
+    command = [sys.executable, "-u", "-m", f"benchmarks.{module}", *options]
     verdicts = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -76,7 +76,7 @@ class Laboratory:
         texts = folder / "texts"
         texts.mkdir()
         for number, message in enumerate(read_messages()):
-            (texts / f"{number:05}.txt").write_text(message.turkish, "utf-8")
+            (texts / f"{number:05}.txt").write_text(message.translation, "utf-8")
         where, store = folder / "shards", ModelStore(models)
         seq_len = setting.seq_len
         make_shards(fmt, store, [texts], where, mode="cpt", seq_len=seq_len, shards=2)

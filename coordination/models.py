@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from coordination.aggregation.lora import pairs_of
 from coordination.aggregation.merge import MergePlan
 from coordination.aggregation.outer import Adam, Nesterov, Outer, Sgd, Yogi
-from coordination.aggregation.rules import RULES
+from coordination.aggregation.rules import DEFAULT_RULE, DEFAULT_SHARE, RULES
 from coordination.trust.policy import CheckPolicy, Quota, Standing
 from worker_client.contract.formats import Format, load_format
 from worker_client.contract.recipe import largest_update_norm
@@ -124,11 +124,11 @@ class Run(models.Model):
     rule = models.CharField(
         max_length=20,
         choices=Rule,
-        default=Rule.MEAN,
+        default=Rule(DEFAULT_RULE),
         help_text=_("With too few results for it the median or the mean stands in."),
     )
     byzantine_share = models.FloatField(
-        default=0.25,
+        default=DEFAULT_SHARE,
         validators=_between(0, 0.49),
         help_text=_("The part of a round's results that may be hostile and the rule survives."),
     )

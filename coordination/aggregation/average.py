@@ -25,11 +25,14 @@ class Contribution:
         vector: its weights.
         weight: > 0, relative to the others': trust, tokens. Rules that cannot weigh ignore it.
         norm: L2 norm of its update if somebody has measured it already.
+        trusted: not one of those that may be hostile, since it was repeated and found right, or
+            its worker has long been.
     """
 
     vector: VectorFile
     weight: float = 1.0
     norm: float | None = None
+    trusted: bool = False
 
 
 @dataclass(frozen=True)

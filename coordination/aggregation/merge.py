@@ -13,7 +13,7 @@ import numpy as np
 from coordination.aggregation.average import Average, Contribution, averages, plan_average
 from coordination.aggregation.lora import Pair, bias, exact_averages
 from coordination.aggregation.outer import Nesterov, Outer
-from coordination.aggregation.rules import RULES, Rule, SharesRule, choose
+from coordination.aggregation.rules import RULES, Rule, SharesRule, choose, hostile
 from coordination.aggregation.vectors import Slice, VectorFile, as_bytes, squared_distance
 
 __all__ = ["Contribution", "MergePlan", "MergeReport", "aggregate", "merge"]
@@ -27,7 +27,8 @@ class MergePlan:
 
     Args:
         rule: one of ``RULES``; the median or the mean stands in when results are too few.
-        byzantine_share: 0 <= share < 0.5 of the results that the rule shall survive.
+        byzantine_share: 0 <= share < 0.5 of the results that are not trusted, screened ones
+            among them, which screens and rule together shall survive.
         clip: limit the norm of every update to the median norm first.
         outer: the optimiser that takes the step.
         pairs: the LoRA modules of the vector, of which the bias of averaging is measured.
@@ -74,18 +75,20 @@ def merge(
     plan: MergePlan,
     write_weights: Write,
     write_state: Sequence[Write],
+    left_out: int = 0,
 ) -> MergeReport:
     """Merge ``results``, in the order given, into the next weights and optimiser state.
 
     All vectors have ``start.count`` values. ``state`` and ``write_state`` are in the order of
     ``plan.outer.state_names``; ``state`` is empty in a run's first round. The writers get
-    float32 bytes in order; a slice they are given is theirs only during the call.
+    float32 bytes in order; a slice they are given is theirs only during the call. ``left_out``
+    is how many results the screens took before: so many fewer are left to survive.
 
     Raises:
         ValueError: no results, or vectors of different lengths or number.
     """
     _check(start, state, results, plan.outer)
-    average = _plan(start, results, plan)
+    average = _plan(start, results, plan, left_out)
     gradient, update = 0.0, 0.0
     for begin, end, w, merged in _slices(start, results, average, plan):
         old = [vector.read(begin, end) for vector in state]
@@ -100,11 +103,15 @@ def merge(
 
 
 def aggregate(
-    start: VectorFile, results: Sequence[Contribution], plan: MergePlan, write: Write
+    start: VectorFile,
+    results: Sequence[Contribution],
+    plan: MergePlan,
+    write: Write,
+    left_out: int = 0,
 ) -> MergeReport:
     """The rule without the outer step: ``write`` gets the merged vector. See ``merge``."""
     _check(start, (), results, plan.outer)
-    average = _plan(start, results, plan)
+    average = _plan(start, results, plan, left_out)
     moved = 0.0
     for _, _, w, merged in _slices(start, results, average, plan):
         write(as_bytes(merged))
@@ -112,8 +119,12 @@ def aggregate(
     return _report(average, sqrt(moved), sqrt(moved))
 
 
-def _plan(start: VectorFile, results: Sequence[Contribution], plan: MergePlan) -> Average:
-    choice = choose(plan.rule, len(results), plan.byzantine_share, shares_only=plan.exact)
+def _plan(
+    start: VectorFile, results: Sequence[Contribution], plan: MergePlan, left_out: int
+) -> Average:
+    doubted = sum(not result.trusted for result in results) + left_out
+    f = max(0, hostile(doubted, plan.byzantine_share) - left_out)
+    choice = choose(plan.rule, len(results), f, shares_only=plan.exact)
     return plan_average(start, results, choice, plan.clip)
 
 

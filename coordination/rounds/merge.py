@@ -22,7 +22,7 @@ from coordination.rounds.publish import Merged, publish_round
 from coordination.rounds.reopen import reopen_round
 from coordination.storage import blobs, outer_state, result_vector, snapshot_vector
 from coordination.store.local import Blob
-from coordination.trust.weigh import trust_in
+from coordination.trust.weigh import is_beyond_doubt, trust_in
 from worker_client.contract.tensors import build_header
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def merge_closed_round(round_id: int) -> bool:
     standing, screened = _screen(round_)
     if len(standing) < round_.run.min_results:
         return reopen_round(round_, screened)
-    merged = _merge(round_, standing)
+    merged = _merge(round_, standing, len(screened))
     snapshot = merged.snapshot
     written = [snapshot.sha256, *(blob.sha256 for blob in merged.state.values())]
     with blobs().kept(*written, *([snapshot.delta_sha256] if snapshot.delta_sha256 else [])):
@@ -65,7 +65,7 @@ def _screen(round_: Round) -> tuple[list[Result], list[Result]]:
     return standing, [results[index] for index in sorted(reasons)]
 
 
-def _merge(round_: Round, standing: list[Result]) -> Merged:
+def _merge(round_: Round, standing: list[Result], left_out: int) -> Merged:
     """Write the next snapshot and optimiser state, and each result's share onto it."""
     run, number = round_.run, round_.number + 1
     start, plan = Snapshot.objects.get(run=run, number=round_.number), run.merge_plan
@@ -80,6 +80,7 @@ def _merge(round_: Round, standing: list[Result]) -> Merged:
             plan,
             weights.write,
             [state.write for state in states],
+            left_out,
         )
         sealed = {name: state.seal() for name, state in zip(names, states, strict=True)}
         snapshot = Snapshot(run=run, number=number, data_start=len(header))
@@ -105,7 +106,7 @@ def _name(snapshot: Snapshot, weights: Blob, delta: Blob | None = None) -> None:
 
 
 def contributions(run: Run, standing: list[Result]) -> list[Contribution]:
-    """Vectors, norms and weights of the results that stand.
+    """The results that stand, with their weights and whether they are beyond doubt.
 
     A worker says how many tokens it trained on; what its task cannot hold does not count. No
     standing changes while a round merges, so that doing it again gives the same weights.
@@ -118,6 +119,7 @@ def contributions(run: Run, standing: list[Result]) -> list[Contribution]:
             weight=(min(result.tokens or 1, most) if by_tokens else 1.0)
             * (trust_in(result) if run.trust_weights else 1.0),
             norm=result.update_norm,
+            trusted=is_beyond_doubt(run, result),
         )
         for result in standing
     ]

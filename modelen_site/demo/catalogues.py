@@ -1,4 +1,4 @@
-"""English and Turkish messages from the translation catalogues of installed packages."""
+"""Messages and their translations from the catalogues of installed packages."""
 
 import ast
 import re
@@ -17,19 +17,24 @@ MARKUP = re.compile(r"[<>{}\\]")
 
 class Message(NamedTuple):
     english: str
-    turkish: str
+    translation: str
 
 
 def read_messages() -> list[Message]:
-    """Every translated sentence once, in a fixed order."""
-    found = {message for path in _catalogues() for message in _read(path) if _is_prose(message)}
-    return sorted(found)
+    """Every sentence with a Turkish translation once, in a fixed order."""
+    return [message for message in read_all("tr") if _is_prose(message)]
 
 
-def _catalogues() -> list[Path]:
+def read_all(language: str) -> list[Message]:
+    """Every translated message of a language once, labels and markup too, in a fixed order."""
+    found = {message for path in _catalogues(language) for message in _read(path)}
+    return sorted(message for message in found if all(message))
+
+
+def _catalogues(language: str) -> list[Path]:
     packages = Path(sysconfig.get_path("purelib"))
     # Not "**": walking all of torch takes seconds.
-    patterns = ("*/" * depth + "locale/tr/LC_MESSAGES/*.po" for depth in (1, 2, 3))
+    patterns = ("*/" * depth + f"locale/{language}/LC_MESSAGES/*.po" for depth in (1, 2, 3))
     return sorted(path for pattern in patterns for path in packages.glob(pattern))
 
 

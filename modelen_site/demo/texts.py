@@ -38,7 +38,7 @@ def prepare_texts(folder: Path, cache: Path, progress: Progress) -> Texts:
     try:
         found = columns.fetch_columns(cache, progress)
     except ModelError as error:
-        documents = {m.turkish: [m.turkish] for m in messages}
+        documents = {m.translation: [m.translation] for m in messages}
         source, licence, why = catalogues.SOURCE, catalogues.LICENCE, str(error)
     else:
         documents, source, licence, why = found, columns.SOURCE, columns.LICENCE, ""

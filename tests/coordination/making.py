@@ -39,7 +39,8 @@ def write_shard(path: Path, fmt: Format, rows: int, seq_len: int, seed: int = 0)
 
 
 def make_run(folder: Path, slug: str = "tiny", *, start: bool = True, **fields) -> Run:
-    """A run, of the tiny format unless told otherwise, that serves its shards; open at round 1."""
+    """A run, of the tiny format and merged by the reference rule unless told otherwise, that
+    serves its shards; open at round 1."""
     values: dict[str, Any] = {
         "slug": slug,
         "name": slug,
@@ -49,6 +50,7 @@ def make_run(folder: Path, slug: str = "tiny", *, start: bool = True, **fields) 
         "batch_size": 2,
         "seq_len": 16,
         "lr": 0.01,
+        "rule": "mean",
         "shards": 2,
         "chunk_bytes": 64 * 1024,
     } | fields

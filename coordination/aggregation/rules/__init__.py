@@ -13,7 +13,17 @@ from coordination.aggregation.rules.distance import (
 from coordination.aggregation.rules.mean import Mean
 from coordination.aggregation.rules.rule import CoordinateRule, Rule, SharesRule, hostile
 
-__all__ = ["RULES", "Choice", "CoordinateRule", "Rule", "SharesRule", "choose", "hostile"]
+__all__ = [
+    "DEFAULT_RULE",
+    "DEFAULT_SHARE",
+    "RULES",
+    "Choice",
+    "CoordinateRule",
+    "Rule",
+    "SharesRule",
+    "choose",
+    "hostile",
+]
 
 RULES: Mapping[str, Rule] = {
     rule.name: rule
@@ -28,6 +38,9 @@ RULES: Mapping[str, Rule] = {
         CenteredClipping("centered_clipping"),
     )
 }
+# What a run merges by unless told otherwise. With three hostile results of ten, multi-Krum after
+# the screens keeps most of what a round gains: docs/robustness.md.
+DEFAULT_RULE, DEFAULT_SHARE = "multi_krum", 0.3
 STAND_INS = (RULES["median"], RULES["geometric_median"], RULES["mean"])
 
 
@@ -39,12 +52,12 @@ class Choice(NamedTuple):
     fallback: str = ""
 
 
-def choose(wanted: Rule, n: int, share: float, *, shares_only: bool = False) -> Choice:
-    """``wanted``, or if ``n`` results are too few for it the median, or of one or two the mean.
+def choose(wanted: Rule, n: int, f: int, *, shares_only: bool = False) -> Choice:
+    """``wanted``, or if ``n`` results, ``f`` of them hostile, are too few for it the median, or
+    of one or two the mean.
 
     ``shares_only``: where the median would stand in, the geometric median does.
     """
-    f = hostile(n, share)
     if n >= wanted.fewest(f):
         return Choice(wanted, f)
     fitting = [r for r in STAND_INS if isinstance(r, SharesRule) or not shares_only]

@@ -45,5 +45,5 @@ class CoordinateRule(Rule):
 
 def hostile(n: int, share: float) -> int:
     """How many of ``n`` results a rule is to survive when a ``share`` below one half may be
-    hostile: at least one, unless the share is 0."""
-    return max(1, floor(share * n + 1e-9)) if share else 0
+    hostile: at least one, unless there are none or the share is 0."""
+    return max(1, floor(share * n + 1e-9)) if n and share else 0

@@ -95,7 +95,7 @@ NUMBERS = (
         "--byzantine-share",
         "byzantine_share",
         float,
-        "part of a round's results that may be hostile, 0 to 0.49 (default 0.25)",
+        "part of a round's results that may be hostile, 0 to 0.49 (default 0.3)",
     ),
     ("--outer-lr", "outer_lr", float, "learning rate of the outer optimiser (default 1.0)"),
     (
@@ -111,7 +111,7 @@ NUMBERS = (
 )
 DOWNLINKS = [name for name in Run.Encoding.values if name != Run.Encoding.RAW]
 CHOICES = (
-    ("--rule", "rule", Run.Rule.values, "how results are merged (default mean)"),
+    ("--rule", "rule", Run.Rule.values, "how results are merged (default multi_krum)"),
     ("--outer", "outer", Run.OuterOptimiser.values, "the outer optimiser (default nesterov)"),
     ("--kodlama", "encoding", Run.Encoding.values, "how results travel (default ham: whole)"),
     ("--fark", "downlink", DOWNLINKS, "compress updates so for workers (default: whole snapshots)"),

@@ -126,6 +126,23 @@ def test_bilgi_tells_what_the_coordinator_is(run, client):
     assert about["taban_model"] == "modelen/tiny-qwen3@seed-0" and about["n_parca"] == 2
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"rule": "multi_krum"},
+        {"clip_norms": True},
+        {"exact_lora": True},
+        {"outer": "sgd"},
+        {"outer_momentum": 0.9},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_only_the_reference_step_is_called_so(run, client, fields):
+    assert client.get(f"/c/{run.slug}/bilgi").json()["birlestirme"] == "referans"
+    Run.objects.filter(pk=run.pk).update(**fields)
+    assert client.get(f"/c/{run.slug}/bilgi").json()["birlestirme"] == ""
+
+
 def test_runs_live_side_by_side(run, tmp_path, client):
     other = make_run(tmp_path, "other", rounds=7)
     assert client.get(f"/c/{other.slug}/durum").json()["tur_sayisi"] == 7

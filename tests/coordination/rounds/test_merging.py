@@ -11,7 +11,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from coordination.models import OuterState, Result, Round, Run, Snapshot
+from coordination.models import Check, OuterState, Result, Round, Run, Snapshot, Worker
+from coordination.rounds.merge import contributions
 from coordination.rounds.reconcile import reconcile
 from coordination.rounds.retain import is_named
 from coordination.storage import snapshot_vector
@@ -214,6 +215,22 @@ def test_create_run_knows_how_to_merge(tmp_path):
     assert repr(plan.outer) == "Yogi(lr=0.01, beta1=0.9, beta2=0.95, tau=0.0001)"
 
 
+def test_a_new_run_survives_hostile_results_unless_told_otherwise(tmp_path, body, post_whole):
+    call_command("create_run", "plain", format=FMT.id, rounds=1, shards=1, verbosity=0)
+    plain = Run.objects.get(slug="plain")
+    run = make_run(tmp_path, "robust", shards=7, rule=plain.rule, outer="sgd")
+    assert (plain.rule, plain.byzantine_share, plain.clip_norms) == ("multi_krum", 0.3, False)
+    assert run.byzantine_share == 0.3
+    bodies = [body(seed) for seed in range(2, 7)]
+    tasks = deliver(run, [*bodies, body(7, -0.6), body(8, -0.7)], post_whole)
+    assert Round.objects.get(run=run, number=1).rule == "multi_krum"
+    moved = read(run, 2) - read(run, 1)
+    assert 0.0009 < moved.mean() < 0.0011
+    weights = [fate(run, task).get("agirlik") for task in tasks]
+    assert sum(weight or 0 for weight in weights[:5]) == pytest.approx(1)
+    assert not any(weights[5:])
+
+
 @pytest.mark.django_db(transaction=True)
 def test_momenta_from_before_become_state_of_the_optimiser():
     before, after = [("coordination", "0002_identity")], [("coordination", "0003_merging")]
@@ -234,8 +251,32 @@ def test_momenta_from_before_become_state_of_the_optimiser():
         states = new.get_model("coordination", "OuterState").objects
         found = states.values_list("snapshot__number", "name", "sha256")
         assert list(found) == [(2, "momentum", "ab" * 32)]
+        kept = new.get_model("coordination", "Run").objects.get(slug="old")
+        assert (kept.rule, kept.clip_norms) == ("mean", False), "it merges as it always did"
         MigrationExecutor(connection).migrate(before)
         again = old.get_model("coordination", "Snapshot").objects.order_by("number")
         assert list(again.values_list("momentum_sha256", flat=True)) == ["", "ab" * 32]
     finally:
         MigrationExecutor(connection).migrate(newest)
+
+
+def test_what_was_verified_is_trusted_and_weighs_more(tmp_path, body, post_whole):
+    run = make_run(tmp_path, "trust", shards=4, trust_weights=True, min_results=4)
+    for number in range(4):
+        worker = WorkerOf(run, f"worker-{number}")
+        post_whole(worker, worker.lease(), body(number + 2))
+    results = list(Result.objects.filter(lease__unit__round__run=run).order_by("unit__shard"))
+    Check.objects.filter(result__in=results).delete()
+    Check.objects.create(result=results[0], state=Check.State.VALID, reason="unproven")
+    Check.objects.create(result=results[1], state=Check.State.WAIVED, reason="unproven")
+    Worker.objects.filter(pk=results[2].lease.worker_id).update(consecutive_valid=10)
+    results = list(Result.objects.filter(pk__in=[r.pk for r in results]).order_by("unit__shard"))
+
+    verified, waived, passed, unknown = contributions(run, results)
+
+    assert [part.trusted for part in (verified, waived, passed, unknown)] == [True, False] * 2
+    assert (verified.weight, waived.weight, unknown.weight) == (1.0, 0.5, 0.5)
+    assert passed.weight == pytest.approx(11 / 12)
+    run.trust_weights = run.verify = False
+    assert {part.weight for part in contributions(run, results)} == {1.0}
+    assert not any(part.trusted for part in contributions(run, results))

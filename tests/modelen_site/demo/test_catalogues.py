@@ -6,7 +6,7 @@ from modelen_site.demo.catalogues import LEAST_WORDS, read_messages
 def test_sentences_of_installed_packages_in_both_languages() -> None:
     messages = read_messages()
 
-    sentences = {message.english: message.turkish for message in messages}
+    sentences = {message.english: message.translation for message in messages}
     assert sentences["Enter a valid email address."] == "Geçerli bir e-posta adresi girin."
     assert messages == sorted(set(messages))
     assert all(len(text.split()) >= LEAST_WORDS for message in messages for text in message)

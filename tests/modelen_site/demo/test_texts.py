@@ -32,7 +32,7 @@ def test_without_the_wheel_the_catalogues_are_the_text(
     assert columns.WHEEL.requirement in texts.fallback
     written = {path.read_text("utf-8") for path in texts.train.iterdir()}
     assert written and not written & set(texts.turkish)
-    turkish = {message.turkish for message in catalogues.read_messages()}
+    turkish = {message.translation for message in catalogues.read_messages()}
     assert written | set(texts.turkish) == turkish
     assert ENGLISH_BYTES <= len(texts.english[0].encode()) < ENGLISH_BYTES * 1.1
 

@@ -128,8 +128,26 @@ def test_too_few_results_fall_back_and_say_so(tmp_path: Path, name: str, n: int,
 def test_the_number_of_hostile_results_follows_the_share() -> None:
     assert [hostile(n, 0.3) for n in (1, 3, 6, 7, 10, 20, 100)] == [1, 1, 1, 2, 3, 6, 30]
     assert hostile(100, 0.0) == 0
-    assert choose(RULES["krum"], 100, 0.48).f == 48
-    assert choose(RULES["krum"], 100, 0.49).fallback
+    assert choose(RULES["krum"], 100, hostile(100, 0.48)).f == 48
+    assert choose(RULES["krum"], 100, hostile(100, 0.49)).fallback
+
+
+@pytest.mark.parametrize(
+    ("n", "trusted", "left_out", "merged"),
+    [(10, 0, 0, 7), (10, 6, 0, 9), (10, 10, 0, 10), (8, 0, 2, 7), (7, 0, 3, 7), (7, 0, 5, 7)],
+)
+def test_what_is_trusted_or_left_out_already_need_not_be_survived(
+    tmp_path: Path, n: int, trusted: int, left_out: int, merged: int
+) -> None:
+    start = vector_file(tmp_path / "start", np.zeros(99, np.float32))
+    parts = [
+        Contribution(vector_file(tmp_path / f"r{i}", row), trusted=i < trusted)
+        for i, row in enumerate(updates(n, "none", 99).astype(np.float32))
+    ]
+    plan = MergePlan(RULES["multi_krum"], 0.3)
+    report = aggregate(start, parts, plan, bytearray().extend, left_out)
+    assert report.shares is not None
+    assert sum(share > 0 for share in report.shares) == merged
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"mean", "token_mean"}))
