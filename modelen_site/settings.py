@@ -24,7 +24,7 @@ MODELEN_VAR = environment.folder("MODELEN_VAR", BASE_DIR / "var")
 BLOB_ROOT = MODELEN_VAR / "blobs"
 UPLOAD_ROOT = MODELEN_VAR / "uploads"
 DISK_RESERVE_BYTES = environment.number("MODELEN_DISK_RESERVE_BYTES", 2**30)
-# A whole Qwen-format upload is 40 MB; the largest known format stays below this.
+# A whole Qwen-format upload is 40 MB; models from scratch beyond this size arrive in chunks.
 MAX_BODY_BYTES = environment.number("MODELEN_MAX_BODY_BYTES", 256 * 2**20)
 
 # --- Which kind of installation this is ----------------------------------------------------------
