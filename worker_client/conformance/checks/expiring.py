@@ -34,7 +34,9 @@ def demand_short(lease: Lease) -> Lease:
 
 
 def sleep_out(lease: Lease) -> None:
-    time.sleep(max(0.0, lease.granted + lease.task.lease_seconds + 0.5 - time.monotonic()))
+    # A second more, since sure may have been rounded down.
+    end = lease.granted + lease.task.lease_seconds + 1.5
+    time.sleep(max(0.0, end - time.monotonic()))
 
 
 def lease_of(bench: Bench, shard: int) -> Lease | None:
