@@ -306,8 +306,8 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": max(1.0, HEARTBEAT_SECONDS / 4),
         "options": {"expires": 30},
     },
-    "forget-old-uptime": {"task": "portal.tasks.forget_old_uptime", "schedule": 86400.0},
-    "forget-old-evidence": {"task": "portal.tasks.forget_old_evidence", "schedule": 86400.0},
+    "forget-old-uptime": {"task": "portal.tasks.forget_old_uptime", "schedule": 3600.0},
+    "forget-old-evidence": {"task": "portal.tasks.forget_old_evidence", "schedule": 3600.0},
     "send-own-heartbeats": {
         "task": "modelen_site.tasks.send_own_heartbeats",
         "schedule": max(1.0, HEARTBEAT_SECONDS / 2),
