@@ -111,7 +111,12 @@ NUMBERS = (
 )
 DOWNLINKS = [name for name in Run.Encoding.values if name != Run.Encoding.RAW]
 CHOICES = (
-    ("--rule", "rule", Run.Rule.values, "how results are merged (default multi_krum)"),
+    ("--rule", "rule", Run.Rule.values, "how results are merged (default multi_krum, or mean)"),
+        "--rule",
+        "rule",
+        Run.Rule.values,
+        "how results are merged (default multi_krum; mean where nobody can verify)",
+    ),
     ("--outer", "outer", Run.OuterOptimiser.values, "the outer optimiser (default nesterov)"),
     ("--kodlama", "encoding", Run.Encoding.values, "how results travel (default ham: whole)"),
     ("--fark", "downlink", DOWNLINKS, "compress updates so for workers (default: whole snapshots)"),
@@ -209,6 +214,9 @@ def run_from_options(options: dict) -> Run:
         raise CommandError("say how many rounds with --rounds")
     given.setdefault("units_per_round", shards)
     given.setdefault("target_results", given["units_per_round"])
+    if not (options["data"] and options["verify"]):
+        # Nobody can tell a shard of another kind from a hostile one: see docs/robustness.md.
+        given.setdefault("rule", Run.Rule.MEAN)
     slug = options["slug"]
     return Run(
         slug=slug,

@@ -215,9 +215,16 @@ def test_create_run_knows_how_to_merge(tmp_path):
     assert repr(plan.outer) == "Yogi(lr=0.01, beta1=0.9, beta2=0.95, tau=0.0001)"
 
 
+def test_where_nobody_can_verify_a_new_run_takes_the_mean_unless_told_otherwise(db):
+    own_data = {"format": FMT.id, "rounds": 1, "shards": 1, "verbosity": 0}
+    call_command("create_run", "own-data", **own_data)
+    call_command("create_run", "chosen", **own_data, rule="median")
+    rules = dict(Run.objects.values_list("slug", "rule"))
+    assert rules == {"own-data": "mean", "chosen": "median"}
+
+
 def test_a_new_run_survives_hostile_results_unless_told_otherwise(tmp_path, body, post_whole):
-    call_command("create_run", "plain", format=FMT.id, rounds=1, shards=1, verbosity=0)
-    plain = Run.objects.get(slug="plain")
+    plain = Run()
     run = make_run(tmp_path, "robust", shards=7, rule=plain.rule, outer="sgd")
     assert (plain.rule, plain.byzantine_share, plain.clip_norms) == ("multi_krum", 0.3, False)
     assert run.byzantine_share == 0.3
