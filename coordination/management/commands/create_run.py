@@ -111,7 +111,7 @@ NUMBERS = (
 )
 DOWNLINKS = [name for name in Run.Encoding.values if name != Run.Encoding.RAW]
 CHOICES = (
-    ("--rule", "rule", Run.Rule.values, "how results are merged (default multi_krum, or mean)"),
+    (
         "--rule",
         "rule",
         Run.Rule.values,
