@@ -135,9 +135,12 @@ class Bench:
         """
         until = time.monotonic() + (LONGEST_LEASE_S + GRACE_S if patience is None else patience)
         while True:
-            reply = self.ask(self.volunteer())
+            one = self.volunteer()
+            reply = self.ask(one)
             if reply.status == 200:
                 return self.granted[-1]
+            if reply.kod == Refusal.WORKER_BUSY.code:
+                self._retire(one)
             if reply.status == 410:
                 raise NotObservable(OVER)
             if reply.status != 204 and reply.kod != Refusal.WORKER_BUSY.code:
@@ -145,6 +148,12 @@ class Bench:
             if time.monotonic() > until:
                 raise NotObservable(f"{reply}: no task for a while; does somebody else work here?")
             time.sleep(POLL_S)
+
+    def _retire(self, one: Volunteer) -> None:
+        """Let another work on: a coordinator may give fewer tasks to one whose tasks came to
+        nothing, as most of the suite's do."""
+        if any(lease.volunteer is one for lease in self.granted):
+            self.volunteers.remove(one)
 
     def lives(self, lease: Lease) -> bool:
         """Whether the lease's request still gets the same task."""
