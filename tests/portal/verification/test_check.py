@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import partial
 
@@ -171,13 +173,17 @@ def test_four_at_a_time_in_all_but_lost_ones_do_not_count(
 
 
 def test_whoever_ends_tells_those_that_wait(
-    serve_line: Server, coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
+    serve_line: Server,
+    coordinator: Coordinator,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Callable[..., AbstractContextManager],
 ) -> None:
     told: list[int] = []
-    monkeypatch.setattr(check_address, "delay_on_commit", told.append)
+    monkeypatch.setattr(check_address, "delay", told.append)
     attempt = queued(coordinator)
     waiting = [queued(coordinator, f"https://h{n}.example.org").pk for n in range(6)]
-    run_check(attempt.pk)
+    with django_capture_on_commit_callbacks(execute=True):
+        run_check(attempt.pk)
     assert told == waiting[: check.MOST_AT_ONCE]
 
 
