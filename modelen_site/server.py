@@ -250,7 +250,12 @@ class Factory(HTTPFactory):
 
 
 class Server(DaphneServer):
-    """An ASGI application on one TCP port, until SIGTERM, SIGINT or ``stop``."""
+    """An ASGI application on one TCP port, until SIGTERM, SIGINT or ``stop``.
+
+    ``on_listening`` is called when the port is open; what it raises, ``run`` raises. ``on_ready``
+    is called with host and port once signals are heard: whoever is told earlier may send one that
+    Twisted's start swallows.
+    """
 
     def __init__(
         self,
@@ -260,6 +265,7 @@ class Server(DaphneServer):
         limits: Limits,
         on_ready: Callable[[str, int], None],
         behind_proxy: bool = False,
+        on_listening: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(
             application,
@@ -271,7 +277,8 @@ class Server(DaphneServer):
             proxy_forwarded_proto_header="X-Forwarded-Proto" if behind_proxy else None,
             server_name="modelen",
         )
-        self.host, self.port, self.limits, self.on_ready = host, port, limits, on_ready
+        self.host, self.port, self.limits = host, port, limits
+        self.on_ready, self.on_listening = on_ready, on_listening
         self.connections: dict[Any, dict[str, Any]] = {}
 
     def run(self) -> None:
@@ -293,7 +300,8 @@ class Server(DaphneServer):
         asyncio.set_event_loop(reactor._asyncioEventloop)
         listening = self._listen()
         self._schedule()
-        self.on_ready(self.host, listening.getHost().port)
+        self.on_listening()
+        reactor.callWhenRunning(self.on_ready, self.host, listening.getHost().port)
         reactor.run(installSignalHandlers=_in_main_thread())
 
     def _listen(self) -> Any:

@@ -63,9 +63,11 @@ class Command(BaseCommand):
 
         with ExitStack() as services:
 
-            def on_ready(host: str, port: int) -> None:
+            def start_services() -> None:
                 if settings.MODELEN_EMBEDDED:
                     services.enter_context(running(app))
+
+            def announce(host: str, port: int) -> None:
                 shown = f"[{host}]" if ":" in host else host
                 self.stdout.write(f"Serving on http://{shown}:{port}/ (Ctrl-C stops)")
                 self.stdout.flush()
@@ -73,7 +75,13 @@ class Command(BaseCommand):
             limits = Limits(body_bytes=settings.MAX_BODY_BYTES)
             try:
                 Server(
-                    application, host, port, limits, on_ready, settings.MODELEN_BEHIND_PROXY
+                    application,
+                    host,
+                    port,
+                    limits,
+                    announce,
+                    settings.MODELEN_BEHIND_PROXY,
+                    on_listening=start_services,
                 ).run()
             except CannotListen as error:
                 raise CommandError(str(error)) from error
