@@ -1,0 +1,77 @@
+"""What of a run lies in the blob store: data, weights, and the outer optimiser's state."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from coordination.models.run import SHA256_LENGTH, Run
+
+
+class DataShard(models.Model):
+    """One of the run's equal data files, served at ``/veri?parca=K``."""
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    index = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField()
+    rows = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering = ["run", "index"]
+        verbose_name = _("data shard")
+        verbose_name_plural = _("data shards")
+        constraints = [models.UniqueConstraint(fields=["run", "index"], name="one_shard_per_index")]
+
+    def __str__(self) -> str:
+        return f"{self.run} #{self.index}"
+
+
+class Snapshot(models.Model):
+    """The weights that round ``number`` starts from."""
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    number = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField()
+    data_start = models.PositiveIntegerField(
+        help_text=_("Where the raw weights begin in the file, in bytes.")
+    )
+    delta_sha256 = models.CharField(
+        max_length=SHA256_LENGTH,
+        blank=True,
+        help_text=_("The compressed update that leads here from the one before."),
+    )
+    delta_size = models.PositiveBigIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["run", "number"]
+        verbose_name = _("snapshot")
+        verbose_name_plural = _("snapshots")
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_snapshot_per_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} v{self.number}"
+
+
+class OuterState(models.Model):
+    """One vector of the outer optimiser's state that belongs to a snapshot."""
+
+    snapshot = models.ForeignKey(Snapshot, models.CASCADE)
+    name = models.CharField(max_length=20, help_text=_("What the optimiser calls it."))
+    sha256 = models.CharField(
+        max_length=SHA256_LENGTH, help_text=_("Raw float32 in manifest order.")
+    )
+
+    class Meta:
+        ordering = ["snapshot", "name"]
+        verbose_name = _("outer state")
+        verbose_name_plural = _("outer states")
+        constraints = [
+            models.UniqueConstraint(fields=["snapshot", "name"], name="one_outer_state_per_name")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.snapshot} {self.name}"

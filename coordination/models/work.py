@@ -1,0 +1,121 @@
+"""Work, who has leased it, and what is on its way back."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from coordination.models.round import Round
+from coordination.models.run import SHA256_LENGTH
+from coordination.models.worker import Worker
+from worker_client.contract.wire import RAW_ENCODING
+
+
+class Unit(models.Model):
+    """One piece of work in a round: a shard to train, or another job on its results."""
+
+    class Job(models.TextChoices):
+        TRAIN = "train", _("train")
+        VERIFY = "verify", _("verify")
+        EVALUATE = "evaluate", _("evaluate")
+
+    class State(models.TextChoices):
+        FREE = "free", _("free")
+        LEASED = "leased", _("leased")
+        DONE = "done", _("done")
+
+    round = models.ForeignKey(Round, models.CASCADE)
+    shard = models.PositiveIntegerField()
+    job = models.CharField(max_length=10, choices=Job, default=Job.TRAIN)
+    target = models.ForeignKey(
+        "Result",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="jobs",
+        help_text=_("The result that a job other than training is about."),
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.FREE)
+    barred = models.ManyToManyField(
+        Worker, blank=True, help_text=_("Workers who tried it and may not again.")
+    )
+
+    class Meta:
+        ordering = ["round", "shard"]
+        verbose_name = _("unit")
+        verbose_name_plural = _("units")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["round", "shard"],
+                condition=Q(job="train"),
+                name="one_unit_per_shard",
+            ),
+            models.CheckConstraint(
+                condition=Q(job="train", target=None) | (~Q(job="train") & Q(target__isnull=False)),
+                name="other_jobs_have_targets",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.round} #{self.shard}"
+
+
+class Lease(models.Model):
+    class State(models.TextChoices):
+        LIVE = "live", _("live")
+        DELIVERED = "delivered", _("delivered")
+        EXPIRED = "expired", _("expired")
+        REFUSED = "refused", _("refused")
+
+    token = models.CharField(max_length=64, unique=True)
+    unit = models.ForeignKey(Unit, models.CASCADE)
+    worker = models.ForeignKey(Worker, models.CASCADE)
+    request_digest = models.CharField(max_length=SHA256_LENGTH)
+    key_digest = models.CharField(max_length=SHA256_LENGTH)
+    state = models.CharField(max_length=10, choices=State, default=State.LIVE)
+    address = models.GenericIPAddressField()
+    encoding = models.CharField(max_length=20, default=RAW_ENCODING)
+    is_backup = models.BooleanField(
+        default=False, help_text=_("A second lease of a unit near its round's deadline.")
+    )
+    granted_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    step = models.PositiveIntegerField(default=0)
+    loss = models.FloatField(null=True, blank=True)
+    commitment = models.CharField(
+        max_length=SHA256_LENGTH,
+        blank=True,
+        help_text=_("Digest promised before the upload."),
+    )
+
+    class Meta:
+        ordering = ["-granted_at", "-id"]
+        verbose_name = _("lease")
+        verbose_name_plural = _("leases")
+        indexes = [models.Index(fields=["state", "expires_at"])]
+        constraints = [
+            models.UniqueConstraint(fields=["worker", "request_digest"], name="request_used_once"),
+            models.UniqueConstraint(
+                fields=["unit", "is_backup"],
+                condition=Q(state="live"),
+                name="one_live_lease_per_unit",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.token
+
+
+class Upload(models.Model):
+    """A result on its way in chunks; what has arrived is the length of its file."""
+
+    lease = models.OneToOneField(Lease, models.CASCADE)
+    size = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=SHA256_LENGTH)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("upload")
+        verbose_name_plural = _("uploads")
+
+    def __str__(self) -> str:
+        return f"{self.lease} {self.sha256[:12]}"
