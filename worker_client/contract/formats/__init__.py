@@ -6,6 +6,7 @@ the geometry of adapter or model.
 """
 
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import prod
@@ -93,18 +94,20 @@ class Decoder:
 
 
 @dataclass(frozen=True)
-class Format:
+class Format(ABC):
     """One tensor manifest: float32 tensors in a fixed order."""
 
     id: str
 
     @property
+    @abstractmethod
     def tensors(self) -> tuple[TensorSpec, ...]:
-        raise NotImplementedError
+        """What a snapshot or result consists of, in order."""
 
     @property
+    @abstractmethod
     def vocab_size(self) -> int:
-        raise NotImplementedError
+        """Token ids in data are below it."""
 
     @property
     def base_ref(self) -> str | None:
