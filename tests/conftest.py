@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from celery import Task
 from django.conf import settings as project_settings
 from django.utils import translation
+from kombu.exceptions import OperationalError
 from pytest_django import Settings
 
 pytest_plugins = ["tests.needs", "pytester"]
@@ -28,6 +30,16 @@ def own_language() -> Iterator[None]:
     translation.deactivate()
     yield
     translation.deactivate()
+
+
+@pytest.fixture
+def broker_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be handed to Celery."""
+
+    def refuse(task: Task, *_: object) -> None:
+        raise OperationalError("Connection refused")
+
+    monkeypatch.setattr(Task, "delay", refuse)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

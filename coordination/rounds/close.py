@@ -1,7 +1,6 @@
 """Close a round for merging once it has what it needs."""
 
 from datetime import datetime
-from functools import partial
 
 from django.db import transaction
 
@@ -75,4 +74,5 @@ def _nudge_merge(round_id: int) -> None:
     )
 
     # Robust: what was committed stands, and a broker that is away must not make it look refused.
-    transaction.on_commit(partial(merge_round.delay, round_id), robust=True)
+    # No partial: Django names what failed by its __qualname__.
+    transaction.on_commit(lambda: merge_round.delay(round_id), robust=True)

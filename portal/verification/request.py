@@ -2,7 +2,6 @@
 
 import math
 from datetime import datetime, timedelta
-from functools import partial
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -53,7 +52,8 @@ def nudge(attempt_id: int) -> None:
     from portal.tasks import check_address  # tasks import the verbs, this one included
 
     # Robust: the attempt stands, and is found by the schedule while the broker is away.
-    transaction.on_commit(partial(check_address.delay, attempt_id), robust=True)
+    # No partial: Django names what failed by its __qualname__.
+    transaction.on_commit(lambda: check_address.delay(attempt_id), robust=True)
 
 
 def _lock(coordinator: Coordinator) -> Coordinator:

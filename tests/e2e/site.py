@@ -216,9 +216,15 @@ class Site:
             assert time.monotonic() < until, f"waited in vain for the end of {slug}"
             time.sleep(POLL_S)
 
-    def said(self, text: str) -> list[str]:
-        """The lines with ``text`` in them of every program that ran here."""
-        return [line for program in self._programs for line in program.lines if text in line]
+    def said(self, text: str, then: int = 0) -> list[str]:
+        """The lines with ``text`` in them of every program that ran here, each with so many lines
+        that came ``then``."""
+        return [
+            "".join(program.lines[number : number + 1 + then])
+            for program in self._programs
+            for number, line in enumerate(program.lines)
+            if text in line
+        ]
 
     def rows(self, query: str, *values: object) -> list[tuple]:
         """Rows of the server's database as it lies on disk, whether the server runs or not."""

@@ -8,7 +8,7 @@ import pytest
 from coordination.models import Lease, Result, Round, Run, Snapshot, Unit
 from coordination.rounds.reconcile import reconcile
 from coordination.storage import snapshot_vector
-from tests.coordination.making import WorkerOf, vector
+from tests.coordination.making import WorkerOf, make_run, vector
 from worker_client.contract.formats import load_format
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +41,15 @@ def test_two_results_become_the_next_snapshot(run, result_file, post_whole):
     expected = w - (g + np.float32(0.5) * g)
     np.testing.assert_allclose(_read(Snapshot.objects.get(run=run, number=2)), expected, atol=1e-7)
     assert set(Result.objects.values_list("state", flat=True)) == {Result.State.MERGED}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_result_is_accepted_while_the_broker_is_away(
+    tmp_path, broker_away, post_whole, result_file
+):
+    worker = WorkerOf(make_run(tmp_path, "alone", shards=1))
+    assert post_whole(worker, worker.lease(), result_file(2)).status_code == 200
+    assert Round.objects.get().state == Round.State.MERGING
 
 
 def test_the_last_round_finishes_the_run_and_its_snapshot_stays(

@@ -127,3 +127,9 @@ def test_asking_changes_no_proof(coordinator: Coordinator, operator: User) -> No
     request_check(coordinator, operator, OWNER)
     coordinator.refresh_from_db()
     assert coordinator.proof == Proof.UNVERIFIED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_check_is_queued_while_the_broker_is_away(draft: Coordinator, broker_away: None) -> None:
+    attempt = request_check(draft, draft.operator, OWNER)
+    assert Attempt.objects.filter(pk=attempt.pk, finished_at=None).exists()
