@@ -68,10 +68,10 @@ def build_world(folder: Path) -> World:
     verify_address(operator)
     staff = create_admin("admin@example.org", PASSWORD)
     make_run(folder)
-    listed = _listed(operator, staff)
-    changed = _submitted(operator, "other")
+    listed = make_shown(operator, staff)
+    changed = make_submitted(operator, "other")
     request_changes(changed, by=staff, message="Say more of the data.")
-    _submitted(operator, "third")
+    make_submitted(operator, "third")
     key, _secret = create_key(operator, "beat", ["heartbeat:write"], listed, 30)
     factors = [_second_factors(user) for user in (operator, staff)]
     SocialAccount.objects.create(user=operator, provider="gitlab", uid="7")
@@ -80,7 +80,8 @@ def build_world(folder: Path) -> World:
     return World(operator, staff, values)
 
 
-def _listed(operator: User, staff: User) -> Coordinator:
+def make_shown(operator: User, staff: User) -> Coordinator:
+    """In the directory, with something to show in every part of its pages."""
     coordinator = make_listed(operator, staff, hardware="A GPU of 8 GB")
     for seq in (1, 2, 3):
         receive(coordinator, Beat(seq, "acik", round=seq, rounds=8, workers=4, loss=5.0 - seq))
@@ -97,7 +98,8 @@ def _listed(operator: User, staff: User) -> Coordinator:
     return coordinator
 
 
-def _submitted(operator: User, slug: str) -> Coordinator:
+def make_submitted(operator: User, slug: str) -> Coordinator:
+    """An application that waits for its decision."""
     coordinator = begin_draft(operator, slug)
     submit(coordinator, by=operator)
     return coordinator

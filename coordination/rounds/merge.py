@@ -21,9 +21,9 @@ from coordination.rounds.evidence import evidence_of
 from coordination.rounds.publish import Merged, publish_round
 from coordination.rounds.reopen import reopen_round
 from coordination.storage import blobs, outer_state, result_vector, snapshot_vector
-from coordination.store.local import Blob
+from coordination.store.local import Blob, BlobWriter
 from coordination.trust.weigh import is_beyond_doubt, trust_in
-from worker_client.contract.tensors import build_header
+from worker_client.contract.snapshots import snapshot_header
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ def _merge(round_: Round, standing: list[Result], left_out: int) -> Merged:
     """Write the next snapshot and optimiser state, and each result's share onto it."""
     run, number = round_.run, round_.number + 1
     start, plan = Snapshot.objects.get(run=run, number=round_.number), run.merge_plan
-    header, names = snapshot_header(run, number), plan.outer.state_names
+    header, names = snapshot_header(run.manifest, number), plan.outer.state_names
     with ExitStack() as stack:
         weights, *states = (stack.enter_context(blobs().new_file()) for _ in ("w", *names))
         weights.write(header)
@@ -82,15 +82,8 @@ def _merge(round_: Round, standing: list[Result], left_out: int) -> Merged:
             [state.write for state in states],
             left_out,
         )
-        sealed = {name: state.seal() for name, state in zip(names, states, strict=True)}
-        snapshot = Snapshot(run=run, number=number, data_start=len(header))
-        if run.downlink:
-            target = VectorFile(weights.flush(), len(header), run.manifest.parameters)
-            compressed = compress_snapshot(run, start, header, target)
-            _name(snapshot, compressed.snapshot, compressed.delta)
-            sealed[RESIDUAL] = compressed.residual
-        else:
-            _name(snapshot, weights.seal())
+        snapshot, residual = _seal(start, header, weights)
+        sealed = {name: state.seal() for name, state in zip(names, states, strict=True)} | residual
     for result, share in zip(standing, report.shares or [None] * len(standing), strict=True):
         result.weight = share
     logger.info("%s: merged by %s, LoRA bias %s", round_, report.rule, report.lora_bias)
@@ -99,10 +92,19 @@ def _merge(round_: Round, standing: list[Result], left_out: int) -> Merged:
     return Merged(snapshot, sealed, report)
 
 
-def _name(snapshot: Snapshot, weights: Blob, delta: Blob | None = None) -> None:
-    snapshot.sha256, snapshot.size = weights.sha256, weights.size
-    if delta is not None:
-        snapshot.delta_sha256, snapshot.delta_size = delta.sha256, delta.size
+def _seal(start: Snapshot, header: bytes, weights: BlobWriter) -> tuple[Snapshot, dict[str, Blob]]:
+    """The snapshot after ``start``, unsaved, and what its compression left out, if it has one."""
+    run, snapshot = start.run, Snapshot(run=start.run, number=start.number + 1)
+    snapshot.data_start = len(header)
+    if not run.downlink:
+        sealed = weights.seal()
+        snapshot.sha256, snapshot.size = sealed.sha256, sealed.size
+        return snapshot, {}
+    target = VectorFile(weights.flush(), len(header), run.manifest.parameters)
+    compressed = compress_snapshot(run, start, header, target)
+    snapshot.sha256, snapshot.size = compressed.snapshot.sha256, compressed.snapshot.size
+    snapshot.delta_sha256, snapshot.delta_size = compressed.delta.sha256, compressed.delta.size
+    return snapshot, {RESIDUAL: compressed.residual}
 
 
 def contributions(run: Run, standing: list[Result]) -> list[Contribution]:
@@ -123,9 +125,3 @@ def contributions(run: Run, standing: list[Result]) -> list[Contribution]:
         )
         for result in standing
     ]
-
-
-def snapshot_header(run: Run, number: int) -> bytes:
-    """Header of a snapshot file; no times in it, so that equal weights give equal files."""
-    tensors = ((spec.name, "F32", spec.shape) for spec in run.manifest.tensors)
-    return build_header(tensors, {"format": "pt", "bicim": run.format, "tur": str(number)})

@@ -17,8 +17,9 @@ from worker_client.contract.wire import Registration
 def site(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Site]:
     with Site(tmp_path_factory.mktemp("identity"), models) as site:
         site.make_run("closed", shards=1, rounds=1, open_to_all=False)
-        # Short leases, so that workers report often and hear soon that a lease has ended.
-        many = {"shards": 4, "rounds": 1000, "inner_steps": 400, "max_leases_per_worker": 4}
+        # Short leases, so that workers report often and hear soon that a lease has ended; and
+        # tasks so long that no machine is done with one before it hears.
+        many = {"shards": 4, "rounds": 1000, "inner_steps": 10_000, "max_leases_per_worker": 4}
         site.make_run("long", **many, lease_seconds=15)
         site.start()
         yield site

@@ -9,16 +9,12 @@ from threading import Thread
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.addresses import verify_address
 from accounts.models import User
-from portal.heartbeats.beat import Beat
-from portal.heartbeats.receive import receive
 from portal.listings.decide import request_changes
-from portal.listings.submit import submit
-from portal.models import Attempt, Coordinator
+from portal.models import Coordinator
 from portal.verification.codes import Code
 from tests.accounts.people import PASSWORD
 from tests.e2e.browsing import (
@@ -31,7 +27,7 @@ from tests.e2e.browsing import (
     sign_in,
 )
 from tests.e2e.site import Program, Site
-from tests.portal.making import begin_draft, make_listed
+from tests.world import make_shown, make_submitted
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.django_db(transaction=True)]
 
@@ -229,27 +225,9 @@ def listed(admin: User) -> Coordinator:
     """In the directory, with something to show in every part of its pages."""
     operator = User.objects.create_user("operator@example.org", PASSWORD)
     verify_address(operator)
-    coordinator = make_listed(operator, admin, hardware="A GPU of 8 GB")
-    for seq in (1, 2, 3):
-        receive(coordinator, Beat(seq, "acik", round=seq, rounds=8, workers=4, loss=5.0 - seq))
-    for code in (Code.NOT_FOUND, Code.OK):
-        coordinator.attempts.create(
-            trigger=Attempt.Trigger.OWNER,
-            address=coordinator.address,
-            queued_at=timezone.now(),
-            finished_at=timezone.now(),
-            code=code,
-            hops=[{"status": 200}],
-            received_bytes=80,
-        )
-    request_changes(_submitted(operator, "other"), by=admin, message="Say more of the data.")
-    _submitted(operator, "third")
-    return coordinator
-
-
-def _submitted(operator: User, slug: str) -> Coordinator:
-    coordinator = begin_draft(operator, slug)
-    submit(coordinator, by=operator)
+    coordinator = make_shown(operator, admin)
+    request_changes(make_submitted(operator, "other"), by=admin, message="Say more of the data.")
+    make_submitted(operator, "third")
     return coordinator
 
 

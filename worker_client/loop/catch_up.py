@@ -9,7 +9,8 @@ from worker_client.contract.encodings import CHUNK, CODECS
 from worker_client.contract.encodings.delta import Delta
 from worker_client.contract.errors import Refused
 from worker_client.contract.formats import Format
-from worker_client.contract.tensors import build_header, read_header
+from worker_client.contract.snapshots import snapshot_header
+from worker_client.contract.tensors import read_header
 from worker_client.contract.wire import DeltaRef, Task
 from worker_client.state.records import Held
 
@@ -41,12 +42,6 @@ def catch_up(task: Task, fmt: Format, held: Path, update: Path, folder: Path) ->
         part.unlink(missing_ok=True)
         return None
     return part.replace(folder / task.snapshot.sha256)
-
-
-def snapshot_header(fmt: Format, number: int) -> bytes:
-    """What a snapshot of an encoded run begins with."""
-    listed = ((spec.name, "F32", spec.shape) for spec in fmt.tensors)
-    return build_header(listed, {"format": "pt", "bicim": fmt.id, "tur": str(number)})
 
 
 def _apply(ref: DeltaRef, header: bytes, fmt: Format, held: Path, update: Path, part: Path) -> str:

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from coordination.child import run_worker_client
 from coordination.models import Run
 from coordination.rounds.create import create_run
+from worker_client.contract.encodings import CODECS
 
 # Settings of a run that are plain fields: option, field, type.
 NUMBERS = (
@@ -214,7 +215,7 @@ def run_from_options(options: dict) -> Run:
         raise CommandError("say how many rounds with --rounds")
     given.setdefault("units_per_round", shards)
     given.setdefault("target_results", given["units_per_round"])
-    if not (options["data"] and options["verify"]):
+    if not _can_be_verified(options):
         # Nobody can tell a shard of another kind from a hostile one: see docs/robustness.md.
         given.setdefault("rule", Run.Rule.MEAN)
     slug = options["slug"]
@@ -229,6 +230,13 @@ def run_from_options(options: dict) -> Run:
         shards=shards,
         **given,
     )
+
+
+def _can_be_verified(options: dict) -> bool:
+    """Whether somebody else can repeat a result: its data is served, and its encoding leaves
+    nothing behind in its worker."""
+    codec = CODECS.get(options["encoding"] or "")
+    return bool(options["data"] and options["verify"]) and not (codec and codec.feeds_back)
 
 
 def shard_files(folder: Path, run: Run) -> list[Path]:

@@ -14,8 +14,9 @@ from tests.coordination.making import vector, write_weights
 from worker_client.contract.encodings import CODECS, encoded_bytes
 from worker_client.contract.encodings.delta import delta_header
 from worker_client.contract.formats import load_format
+from worker_client.contract.snapshots import snapshot_header
 from worker_client.contract.wire import Task
-from worker_client.loop.catch_up import can_catch_up, catch_up, snapshot_header
+from worker_client.loop.catch_up import can_catch_up, catch_up
 from worker_client.state.records import Held
 
 FMT = load_format("scratch-tiny")
