@@ -16,14 +16,17 @@ from coordination.models import (
     DataShard,
     Lease,
     OuterState,
+    RefusalCount,
     Result,
     Round,
+    RoundTally,
     Run,
     Snapshot,
     Unit,
     Upload,
     Worker,
     WorkerEvent,
+    WorkerTraffic,
 )
 from coordination.rounds.pause import pause_run, resume_run
 from coordination.workers.decisions import DECISIONS
@@ -326,6 +329,42 @@ class OuterStateAdmin(ReadOnlyAdmin):
 @admin.register(DataShard)
 class DataShardAdmin(ReadOnlyAdmin):
     list_display = ("run", "index", "rows", "size", "sha256")
+    list_filter = ("run",)
+    list_select_related = ("run",)
+
+
+@admin.register(RoundTally)
+class RoundTallyAdmin(ReadOnlyAdmin):
+    list_display = (
+        "round",
+        "workers",
+        "gpu_workers",
+        "cpu_workers",
+        "tokens",
+        "bytes_up",
+        "bytes_down",
+        "expired",
+        "refused",
+        "checks_valid",
+        "checks_invalid",
+        "checks_unverified",
+    )
+    list_filter = ("round__run",)
+    list_select_related = ("round__run",)
+    ordering = ("-round",)
+
+
+@admin.register(WorkerTraffic)
+class WorkerTrafficAdmin(ReadOnlyAdmin):
+    list_display = ("worker", "bytes_up", "bytes_down")
+    list_filter = ("worker__run",)
+    list_select_related = ("worker",)
+    search_fields = ("worker__name",)
+
+
+@admin.register(RefusalCount)
+class RefusalCountAdmin(ReadOnlyAdmin):
+    list_display = ("run", "code", "count")
     list_filter = ("run",)
     list_select_related = ("run",)
 

@@ -2,17 +2,24 @@
 
 from typing import Any, ClassVar
 
-from django.http import Http404
+from django.http import Http404, HttpResponseBase
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.keys.scopes import Scope
+from accounts.origin import HEADER as REQUEST_ID
 from portal.models import Coordinator, CoordinatorQuerySet
 
 # Without OPTIONS: no preflight is ever granted, and DRF's answer to it describes nothing new.
 METHODS = ["get", "head", "post", "put", "patch", "delete"]
+
+
+def let_other_sites_read(response: HttpResponseBase) -> None:
+    """Their scripts may have the body, and the headers that say what to do after a refusal."""
+    response["Access-Control-Allow-Origin"] = "*"
+    response["Access-Control-Expose-Headers"] = f"ETag, Retry-After, {REQUEST_ID}"
 
 
 class PrivateView(APIView):
@@ -58,7 +65,7 @@ class PublicView(APIView):
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
-        response["Access-Control-Allow-Origin"] = "*"
+        let_other_sites_read(response)
         if response.status_code < 400:
             response["Cache-Control"] = "public, max-age=15"
         return response

@@ -9,6 +9,7 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
 from apiv1.reference import OPENAPI, reference
+from apiv1.views.base import let_other_sites_read
 
 
 @cache
@@ -23,7 +24,7 @@ def openapi(request: HttpRequest) -> HttpResponse:
     content, etag = _openapi()
     response = HttpResponse(content, content_type="application/json")
     response["ETag"] = etag
-    response["Access-Control-Allow-Origin"] = "*"
+    let_other_sites_read(response)
     response["Cache-Control"] = "public, max-age=300"
     return get_conditional_response(request, etag=etag, response=response) or response
 

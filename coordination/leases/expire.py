@@ -4,7 +4,8 @@ from django.db import transaction
 
 from coordination.clock import now
 from coordination.leases.free import bar_from_check, free_unit
-from coordination.models import Lease, Round, touch
+from coordination.models import Lease, Round, RoundTally, touch
+from coordination.tallies.add import add
 from coordination.trust.record import lock_workers, record_error
 
 
@@ -26,5 +27,6 @@ def _expire(pk: int) -> bool:
     free_unit(lease.unit_id)
     bar_from_check(lease)
     record_error(lease.worker_id)
+    add(RoundTally, ["round_id"], ["expired"], [(lease.unit.round_id, 1)])
     touch(lease.unit.round.run_id)
     return True

@@ -9,6 +9,7 @@ from coordination.models.files import DataShard, OuterState, Snapshot
 from coordination.models.result import Check, Result
 from coordination.models.round import Round
 from coordination.models.run import SHA256_LENGTH, Run, touch
+from coordination.models.tally import RefusalCount, RoundTally, WorkerTraffic
 from coordination.models.work import Lease, Unit, Upload
 from coordination.models.worker import Worker, WorkerEvent
 
@@ -18,13 +19,16 @@ __all__ = [
     "DataShard",
     "Lease",
     "OuterState",
+    "RefusalCount",
     "Result",
     "Round",
+    "RoundTally",
     "Run",
     "Snapshot",
     "Unit",
     "Upload",
     "Worker",
     "WorkerEvent",
+    "WorkerTraffic",
     "touch",
 ]

@@ -10,7 +10,6 @@ from pathlib import Path
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from coordination import traffic
 from coordination.leases.extend import extend_lease
 from coordination.leases.find import find_lease
 from coordination.models import Lease, Result, Run, Upload, Worker
@@ -24,6 +23,7 @@ from coordination.results import uploads
 from coordination.results.fate import fate_of
 from coordination.results.receive import receive_result, stored_verdict
 from coordination.storage import demand_space
+from coordination.tallies.gather import count_bytes
 from worker_client.contract import LEASE_KEY_HEADER, UPLOAD_OFFSET_HEADER
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.wire import Announcement, UploadState, Verdict
@@ -71,11 +71,15 @@ def _patch(request: HttpRequest, run: Run, lease: Lease) -> HttpResponseBase:
         raise Refused(Refusal.TOO_LARGE, f"send at most {run.chunk_bytes} bytes in one PATCH")
     with uploads.exclusive(lease.token) as file:
         offset = uploads.append(file, upload, _claimed_offset(request), request, length)
-        traffic.count(run.pk, up=length)
+        _count(run, lease, length)
         extend_lease(run, lease)
         if offset == upload.size:
             return _finish(run, lease, upload)
     return _offset_answer(offset)
+
+
+def _count(run: Run, lease: Lease, length: int) -> None:
+    count_bytes(run.pk, lease.unit.round.number, lease.worker_id, up=length)
 
 
 def _claimed_offset(request: HttpRequest) -> int:
@@ -120,7 +124,7 @@ def _post(request: HttpRequest, run: Run, lease: Lease) -> HttpResponseBase:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         write_body(request, path, length, digest)
-        traffic.count(run.pk, up=length)
+        _count(run, lease, length)
         return _verdict(receive_result(run, lease, path, digest))
     finally:
         path.unlink(missing_ok=True)

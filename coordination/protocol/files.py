@@ -5,7 +5,7 @@ which the server sends as fast as the reader takes them.
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
 from asgiref.sync import sync_to_async
@@ -16,8 +16,6 @@ from django.http import (
     StreamingHttpResponse,
 )
 
-from coordination import traffic
-from coordination.models import Run
 from coordination.storage import blobs
 from worker_client.contract.errors import Refusal, Refused
 
@@ -39,8 +37,11 @@ class Span:
         return self.stop - self.start
 
 
-def serve_blob(request: HttpRequest, run: Run, sha256: str, name: str) -> HttpResponseBase:
-    """Answer GET or HEAD for the blob ``sha256``, shown to people as ``name``.
+def serve_blob(
+    request: HttpRequest, sha256: str, name: str, count: Callable[[int], None]
+) -> HttpResponseBase:
+    """Answer GET or HEAD for the blob ``sha256``, shown to people as ``name``; ``count`` hears
+    how many bytes go out.
 
     Raises:
         Refused: RANGE_OUTSIDE for a range that misses the file.
@@ -63,7 +64,7 @@ def serve_blob(request: HttpRequest, run: Run, sha256: str, name: str) -> HttpRe
     status = 206 if span else 200
     if request.method == "HEAD":
         return HttpResponse(status=status, headers=headers, content_type=BINARY)
-    traffic.count(run.pk, down=served.length)
+    count(served.length)
     return _body(request, sha256, served, status, headers)
 
 

@@ -17,6 +17,7 @@ from django.views.decorators.csrf import csrf_exempt
 from pydantic import ValidationError
 
 from coordination.models import Run
+from coordination.tallies.gather import count_refusal, flush_if_due
 from coordination.workers.welcome import admit
 from worker_client.contract import MAX_JSON_BYTES, PROTOCOL_HEADER, PROTOCOL_VERSION
 from worker_client.contract.errors import Refusal, Refused
@@ -38,6 +39,7 @@ def protocol_view(*methods: str) -> Callable[[RunView], RunView]:
         def endpoint(request: HttpRequest, slug: str, **kwargs: str) -> HttpResponseBase:
             response = _answer(view, methods, request, slug, kwargs)
             response.headers[PROTOCOL_HEADER] = str(PROTOCOL_VERSION)
+            flush_if_due()
             return response
 
         return endpoint
@@ -75,29 +77,37 @@ def _answer(
     slug: str,
     kwargs: dict[str, str],
 ) -> HttpResponseBase:
+    run = None
     try:
         _check_version(request)
         run = Run.objects.filter(slug=slug).first()
         if run is None:
             raise Refused(Refusal.NOT_FOUND, "there is no such run at this address")
         if request.method not in methods:
-            response = problem(Refused(Refusal.METHOD_NOT_ALLOWED, f"use {' or '.join(methods)}"))
+            allowed = f"use {' or '.join(methods)}"
+            response = _refuse(run, Refused(Refusal.METHOD_NOT_ALLOWED, allowed))
             response.headers["Allow"] = ", ".join(methods)
             return response
         return view(request, run, **kwargs)
     except Refused as refused:
-        return problem(refused)
+        return _refuse(run, refused)
     except Http404:
-        return problem(Refused(Refusal.NOT_FOUND, "nothing here"))
+        return _refuse(run, Refused(Refusal.NOT_FOUND, "nothing here"))
     except (OperationalError, InterfaceError) as error:
         # A line is enough: an outage brings many, and a full disk takes none.
         log.error("the database failed at %s: %s", request.path, " ".join(str(error).split()))
         detail = "the coordinator's database does not answer or its disk is full; try again later"
-        return problem(Refused(Refusal.BUSY, detail, retry_after=DATABASE_RETRY_S))
+        return _refuse(run, Refused(Refusal.BUSY, detail, retry_after=DATABASE_RETRY_S))
     except Exception:
         log.exception("unexpected error at %s", request.path)
         detail = "the coordinator made a mistake; it has been logged, try again later"
-        return problem(Refused(Refusal.INTERNAL, detail, retry_after=30))
+        return _refuse(run, Refused(Refusal.INTERNAL, detail, retry_after=30))
+
+
+def _refuse(run: Run | None, refused: Refused) -> JsonResponse:
+    if run:
+        count_refusal(run.pk, refused.refusal.code)
+    return problem(refused)
 
 
 def _check_version(request: HttpRequest) -> None:

@@ -1,11 +1,14 @@
 """``/bilgi``, ``/durum``, ``/adaptor`` and ``/veri``: what a coordinator tells and hands out."""
 
+from collections.abc import Callable
+
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from coordination.live.snapshot import status
 from coordination.models import DataShard, Run, Snapshot, Worker
 from coordination.protocol.files import serve_blob
 from coordination.protocol.http import protocol_view, whole_number, worker_view
+from coordination.tallies.gather import count_bytes
 from worker_client.contract import PROTOCOL_VERSION
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.wire import REFERENCE_MERGE, About, Job, Message, Mode
@@ -25,7 +28,8 @@ def durum(request: HttpRequest, run: Run) -> HttpResponseBase:
 @worker_view("GET", "HEAD")
 def adaptor(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseBase:
     snapshot = _asked_snapshot(request, run)
-    return serve_blob(request, run, snapshot.sha256, f"{run.slug}-{snapshot.number}.safetensors")
+    name = f"{run.slug}-{snapshot.number}.safetensors"
+    return serve_blob(request, snapshot.sha256, name, _counter(run, snapshot.number, caller))
 
 
 @worker_view("GET", "HEAD")
@@ -35,7 +39,7 @@ def fark(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseB
     if not snapshot.delta_sha256:
         raise Refused(Refusal.NOT_FOUND, f"snapshot {snapshot.number} was published whole only")
     name = f"{run.slug}-{snapshot.number}-update.safetensors"
-    return serve_blob(request, run, snapshot.delta_sha256, name)
+    return serve_blob(request, snapshot.delta_sha256, name, _counter(run, snapshot.number, caller))
 
 
 def _asked_snapshot(request: HttpRequest, run: Run) -> Snapshot:
@@ -54,7 +58,14 @@ def veri(request: HttpRequest, run: Run, caller: Worker | None) -> HttpResponseB
     shard = DataShard.objects.filter(run=run, index=index).first()
     if shard is None:
         raise Refused(Refusal.NOT_FOUND, f"this run serves no data shard {index}")
-    return serve_blob(request, run, shard.sha256, f"{run.slug}-shard-{index}.safetensors")
+    current = run.current_round
+    counter = _counter(run, current.number if current else 1, caller)
+    return serve_blob(request, shard.sha256, f"{run.slug}-shard-{index}.safetensors", counter)
+
+
+def _counter(run: Run, round_: int, caller: Worker | None) -> Callable[[int], None]:
+    """Counts bytes sent; without a token nobody knows to whom."""
+    return lambda sent: count_bytes(run.pk, round_, caller.pk if caller else None, down=sent)
 
 
 @protocol_view("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

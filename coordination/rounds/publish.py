@@ -10,6 +10,7 @@ from coordination.clock import now
 from coordination.models import OuterState, Result, Round, Run, Snapshot, Unit, touch
 from coordination.rounds.open import open_round
 from coordination.store.local import Blob
+from coordination.tallies.measure import keep_measures
 from coordination.verification.settle import leave_out_unverified
 
 
@@ -45,6 +46,7 @@ def publish_round(
     round_.loss = fmean(losses) if losses else None
     _record(round_, merged.report)
     round_.save()
+    keep_measures(round_)
     _go_on(round_.run, round_)
     touch(round_.run_id)
     return True

@@ -1,10 +1,11 @@
 """Who has done how much in a run, for everybody to see: registered workers that want to be seen."""
 
-from django.db.models import Count, F, FloatField, Q, QuerySet, Sum, Value
-from django.db.models.functions import Cast, Coalesce, Least
+from django.db.models import Count, FloatField, Q, QuerySet, Sum, Value
+from django.db.models.functions import Cast, Coalesce
 
 from coordination.live.counts import STANDING
 from coordination.models import Result, Run, Worker
+from coordination.results.tokens import credited_tokens
 from coordination.workers.find import registered
 
 SORTS = ("name", "tasks", "tokens", "share")
@@ -17,14 +18,12 @@ def leaderboard(run: Run, sort: str = DEFAULT_SORT) -> QuerySet[Worker]:
     ``tokens`` (trained in them) and ``share`` (accepted of all results, 0 to 1).
 
     ``sort`` is one of ``SORTS``, with a minus for the largest first; anything else is the default.
-    A worker says itself how many tokens it trained, so no task counts more than it can have.
     """
     if sort.removeprefix("-") not in SORTS:
         sort = DEFAULT_SORT
-    most_tokens = Value(run.batch_size * run.seq_len * run.inner_steps)
     # Repeating another's task to check it is as much work as the task was.
     accepted = Q(lease__result__state__in=(*STANDING, Result.State.USED))
-    said = Least(Coalesce(F("lease__result__tokens"), Value(0)), most_tokens)
+    said = credited_tokens(run, "lease__result__tokens")
     listed = registered(run).filter(is_listed=True, state__in=_SHOWN_STATES)
     rows = listed.annotate(
         results=Count("lease__result"),

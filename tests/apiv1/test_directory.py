@@ -115,6 +115,8 @@ def test_scripts_of_other_sites_read_what_is_public_only(listed: Coordinator, ow
     for path in ("directory", "directory/listed", "directory/nowhere", "openapi.json"):
         response = anonymous()("GET", path, headers=from_elsewhere)
         assert response["Access-Control-Allow-Origin"] == "*"
+        exposed = response["Access-Control-Expose-Headers"].split(", ")
+        assert response["X-Request-ID"] and "X-Request-ID" in exposed
         assert not response.has_header("Access-Control-Allow-Credentials")
     for path in ("me", "coordinators/listed"):
         assert not owner("GET", path, headers=from_elsewhere).has_header(
