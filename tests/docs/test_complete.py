@@ -55,7 +55,7 @@ def test_reading_of_variables_is_noticed() -> None:
 
 @pytest.mark.parametrize("name", surface.management_commands())
 def test_management_command_is_explained(name: str) -> None:
-    pages = ("operator.md", "admin.md", "settings.md", "portal-api.md")
+    pages = ("operator.md", "admin.md", "settings.md", "portal-api.md", "experiments.md")
     words = set().union(*map(code_words, pages))
     options = surface.own_options(name, surface.management_commands()[name])
     assert {name, *options} <= words

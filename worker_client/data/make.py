@@ -84,7 +84,7 @@ def make_shards(
         planes = 2 if mode == "sft" else 1
         whole = np.memmap(spool, "<i4", mode="r", shape=(total, planes, seq_len))
         files = [
-            _write(folder, number, whole[number::shards][:each], codec.sha256)
+            write_shard(folder, number, whole[number::shards][:each], codec.sha256)
             for number in range(shards)
         ]
     report = ShardReport(files, each * shards, total - each * shards, counts)
@@ -103,8 +103,8 @@ def _spool(rows: Iterator[np.ndarray], spool: BinaryIO, progress: Progress) -> i
     return total
 
 
-def _write(folder: Path, number: int, rows: np.ndarray, tokenizer_sha256: str) -> ShardFile:
-    """``rows``: int32 ``[n, 1 or 2, seq]``, input_ids and labels."""
+def write_shard(folder: Path, number: int, rows: np.ndarray, tokenizer_sha256: str) -> ShardFile:
+    """Write one shard of ``rows``: int32 ``[n, 1 or 2, seq]``, input_ids and labels."""
     path = folder / f"shard-{number:05d}.safetensors"
     count, planes, seq_len = rows.shape
     listed = [(name, "I32", (count, seq_len)) for name in ("input_ids", "labels")[:planes]]

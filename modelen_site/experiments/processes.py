@@ -1,0 +1,58 @@
+"""Simulated cells side by side, one thread each: results then depend on nothing but their cell."""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+
+from modelen_site.experiments.cells import Cell, Outcome
+from modelen_site.experiments.plan import Plan
+from modelen_site.experiments.texts import Texts
+
+LOOK_S = 0.5
+
+_given: tuple[Plan, Texts, "Synchronized[int]"]
+
+
+def simulate_all(
+    plan: Plan,
+    texts: Texts,
+    cells: Sequence[tuple[Cell, Path]],
+    processes: int,
+    watch: Callable[[int], object],
+) -> Iterator[Outcome]:
+    """Outcomes as they come; each cell has an empty folder of its own. ``watch`` hears now and
+    then how many steps have been taken in all."""
+    context = multiprocessing.get_context("spawn")
+    counter: Synchronized[int] = context.Value("q", 0)
+    with ProcessPoolExecutor(processes, context, _prepare, (plan, texts, counter)) as pool:
+        waiting = {pool.submit(_simulate, cell, folder) for cell, folder in cells}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, LOOK_S, FIRST_COMPLETED)
+                watch(counter.value)
+                for future in done:
+                    yield future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _prepare(plan: Plan, texts: Texts, counter: "Synchronized[int]") -> None:
+    global _given
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one decides
+    _given = plan, texts, counter
+
+
+def _simulate(cell: Cell, folder: Path) -> Outcome:
+    from modelen_site.experiments.simulate import Simulation
+
+    plan, texts, counter = _given
+
+    def tick(steps: int) -> None:
+        with counter.get_lock():
+            counter.value += steps
+
+    return Simulation(plan, cell, texts, folder, tick).run()

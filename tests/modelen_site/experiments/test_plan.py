@@ -1,0 +1,81 @@
+"""An experiment's file: what it says, and what it is refused for."""
+
+import pytest
+
+from modelen_site.experiments.plan import PlanRefused, read_plan
+from tests.modelen_site.experiments.small import as_toml, described, make_plan
+
+DILOCO = {"name": "DiLoCo", "kind": "diloco", "clients": [2], "inner_steps": [4]}
+
+
+def test_an_arm_is_every_combination_of_what_it_lists():
+    arm = DILOCO | {"clients": [1, 2], "encodings": ["ham/ham", "topk/int4"]}
+    settings = make_plan(arms=[arm]).settings
+    assert [(s.clients, s.up, s.down) for s in settings] == [
+        (1, "ham", "ham"), (1, "topk", "int4"), (2, "ham", "ham"), (2, "topk", "int4"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["single", "synchronous", "fedavg", "diloco"])
+@pytest.mark.parametrize("clients", [1, 2, 4])
+def test_every_kind_trains_the_same_tokens(kind, clients):
+    arm = {"name": "arm", "kind": kind, "clients": [1 if kind == "single" else clients]}
+    plan = make_plan(arms=[arm | {"inner_steps": [4]}])
+    work = plan.work(plan.settings[0])
+    sequences = work.workers * work.rounds * work.steps * work.batch_size
+    assert sequences * plan.seq_len == plan.tokens
+
+
+def test_fedavg_takes_the_mean_itself():
+    (setting,) = make_plan(arms=[DILOCO | {"kind": "fedavg", "outer_momentum": 0.9}]).settings
+    assert (setting.outer_lr, setting.outer_momentum) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"format": "scratch-huge"}, "known: "),
+        ({"format": "tiny-qwen3-lora-r4"}, "whole models"),
+        ({"arms": [DILOCO, DILOCO]}, "two arms are the same"),
+        ({"arms": [DILOCO | {"encodings": ["int4"]}]}, "write UP/DOWN"),
+        ({"arms": [DILOCO | {"encodings": ["int4/mp3"]}]}, "write UP/DOWN"),
+        ({"arms": [DILOCO | {"kind": "single"}]}, "is one client"),
+        ({"arms": [DILOCO | {"colour": 1}]}, "arms.0.colour"),
+        ({"tokens": 10**9, "arms": [{"name": "one", "kind": "single"}]}, "raise batch_size"),
+        ({"arms": [DILOCO | {"clients": [3], "divisions": ["language"]}]}, "divide evenly"),
+        ({"learning_rates": []}, "learning_rates"),
+        ({"name": "../x"}, "name"),
+        (
+            {
+                "arms": [DILOCO | {"clients": [1, 2]}],
+                "bars": [
+                    {
+                        "title": "x",
+                        "of": {"arm": "DiLoCo"},
+                        "against": {"arm": "DiLoCo", "clients": 1},
+                        "at_most_percent": 1,
+                    }
+                ],
+            },
+            "2 settings fit",
+        ),
+        (
+            {"bars": [{"title": "x", "of": {"arm": "DiLoCo"}, "against": {"arm": "DiLoCo"}}]},
+            "either at_most_percent or at_least_times",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_remedy(fields, told, tmp_path):
+    file = tmp_path / "plan.toml"
+    file.write_text(as_toml(described(**fields)), "utf-8")
+    with pytest.raises(PlanRefused, match=told):
+        read_plan(file)
+
+
+def test_what_is_no_file_or_no_toml_is_refused(tmp_path):
+    with pytest.raises(PlanRefused, match="cannot be read"):
+        read_plan(tmp_path / "none.toml")
+    file = tmp_path / "plan.toml"
+    file.write_text("= 1", "utf-8")
+    with pytest.raises(PlanRefused, match="no TOML"):
+        read_plan(file)
