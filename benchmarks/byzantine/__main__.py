@@ -26,6 +26,8 @@ ALONE = Defence(DEFAULT_RULE, False)
 SCREENED = Defence(DEFAULT_RULE, False, screens=True)
 VERIFIED = Defence(DEFAULT_RULE, False, screens=True, verifies=True)
 WHOLE = [ALONE, SCREENED, VERIFIED]
+# What a new run takes where nobody can verify.
+UNVERIFIABLE = Defence("mean", False, screens=True)
 
 
 def show(findings: Findings, bare: Sequence[Defence], languages: bool) -> int:
@@ -36,10 +38,12 @@ def show(findings: Findings, bare: Sequence[Defence], languages: bool) -> int:
         table = by_attack(findings, half, relative_loss)
         print_table(f"Held-out loss over the clean run's ({note})", *table)
         print_table(f"Gain kept, %, ± half the spread ({note})", *by_attack(findings, half, kept))
-    print_table(f"The default: gain kept, % ({note})", *by_attack(findings, WHOLE, kept))
+    defaults = [*WHOLE, UNVERIFIABLE]
+    print_table(f"The default: gain kept, % ({note})", *by_attack(findings, defaults, kept))
     print_table("The default with verification", *trust(findings, VERIFIED))
     if languages:
-        print_table("Nobody hostile: loss above the plain mean's", *one_language(findings, bare))
+        found = one_language(findings, [*bare, *WHOLE[1:], UNVERIFIABLE])
+        print_table("Nobody hostile: loss above the plain mean's", *found)
     bars = findings.bars(SCREENED, VERIFIED)
     for bar in bars:
         if isinstance(bar, Missing):
@@ -58,16 +62,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--write needs the whole grid: leave out --quick")
     seeds = SEEDS[:1] if options.quick else SEEDS
     bare = [MEAN, ALONE] if options.quick else BARE
-    arms = arms_of([*bare, SCREENED, VERIFIED], seeds)
-    if not options.quick:
-        arms += one_language_each(bare, seeds)
+    whole = [SCREENED, VERIFIED, UNVERIFIABLE]
+    arms = arms_of([*bare, *whole], seeds)
+    arms += one_language_each([MEAN, VERIFIED] if options.quick else [*bare, *whole], seeds)
     grid = Grid()
     if not options.known:
         grid.run(arms, options.processes)
     findings = Findings(grid.outcomes, seeds)
     if options.write:
         write_results(findings, arms)
-        write_page(findings, bare, WHOLE, heat_map(findings, [*bare, *WHOLE[1:]], TITLE))
+        picture = heat_map(findings, [*bare, *WHOLE[1:], UNVERIFIABLE], TITLE)
+        write_page(findings, bare, WHOLE, UNVERIFIABLE, picture)
     return show(findings, bare, not options.quick)
 
 

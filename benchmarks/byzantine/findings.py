@@ -100,11 +100,8 @@ class Findings:
             self._lost_bar(verified, WITH_VERIFICATION),
             self._backdoor_bar(alone),
             self._backdoor_bar(verified),
-            *(
-                self._relative_bar(defence, languages, limit)
-                for languages, limit in ((False, NO_ATTACKER), (True, LANGUAGES))
-                for defence in (alone, verified)
-            ),
+            self._relative_bar(verified, False, NO_ATTACKER),
+            self._relative_bar(verified, True, LANGUAGES),
             self._trust_bar(verified),
         ]
 

@@ -58,7 +58,11 @@ def _rounded(outcome: dict) -> dict:
 
 
 def write_page(
-    findings: Findings, bare: Sequence[Defence], whole: Sequence[Defence], picture: str
+    findings: Findings,
+    bare: Sequence[Defence],
+    whole: Sequence[Defence],
+    unverifiable: Defence,
+    picture: str,
 ) -> None:
     """The part of the page between its marks, and its picture."""
     PICTURE.write_text(picture, "utf-8")
@@ -70,7 +74,7 @@ def write_page(
         "## What each attack does to the plain mean",
         markdown(damage(findings)),
         "## The recommended default",
-        markdown(by_attack(findings, [MEAN, *whole], kept)),
+        markdown(by_attack(findings, [MEAN, *whole, unverifiable], kept)),
         _verdicts(findings.bars(alone, verified)),
         "## With verification",
         markdown(trust(findings, verified)),
@@ -80,7 +84,7 @@ def write_page(
         "## Every rule, held-out loss over the clean run's",
         *(markdown(by_attack(findings, half, relative_loss)) for half in halves(bare)),
         "## Nobody hostile",
-        markdown(one_language(findings, bare)),
+        markdown(one_language(findings, [*bare, *whole[1:], unverifiable])),
     ]
     text = "\n\n".join(parts)
     PAGE.write_text(f"{before}{begin}\n{text}\n{END}{after}", "utf-8")

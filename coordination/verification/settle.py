@@ -8,15 +8,15 @@ from coordination.clock import now
 from coordination.models import Check, Lease, Result, Round, Unit, touch
 from coordination.trust.record import lock_workers
 from coordination.verification.finish import finish_check
-from coordination.verification.judge import decide_by_standing
+from coordination.verification.judge import decide_at_last
 from coordination.verification.verifiers import involved, verifiers
 
 
 def settle_checks(round_: Round) -> int:
     """End every pending check of an open round that has nobody to make it; returns how many.
 
-    With nobody left who could repeat a result, it counts and is recorded as unverified; after a
-    first repetition that differed, the better standing decides once the deadline is there. A
+    With nobody left who could repeat a result, it counts and is recorded as unverified; a
+    dispute is decided by what was said in it once the deadline is there. A
     round's length after its deadline no check is waited for any longer, so that workers who
     offer to verify and never do cannot keep a round open. Safe to call at any time.
     """
@@ -36,7 +36,7 @@ def _settle(pk: int) -> bool:
         return False
     run = check.result.unit.round.run
     if check.evidence:
-        decide_by_standing(run, check)
+        decide_at_last(run, check)
     else:
         finish_check(check, Check.State.WAIVED)
     touch(run.pk)
