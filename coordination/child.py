@@ -4,6 +4,7 @@ The server process itself never imports torch, so its memory stays small.
 """
 
 import json
+import os
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -41,3 +42,10 @@ def run_worker_client(*arguments: str) -> dict:
         raise CommandError(f"worker_client {arguments[0]} failed; see the message above")
     lines = finished.stdout.strip().splitlines()
     return json.loads(lines[-1]) if lines else {}
+
+
+def pass_to_worker_client(*arguments: str) -> int:
+    """Run ``python -m worker_client ARGUMENTS`` in this terminal; its exit status."""
+    command = [sys.executable, "-m", "worker_client", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
+    return subprocess.run(command, check=False, env=environment).returncode

@@ -20,8 +20,8 @@ from modelen_site.experiments.plan import (
 from worker_client.contract.formats import load_format
 from worker_client.data.documents import read_texts
 from worker_client.data.errors import DataError
-from worker_client.data.make import write_shard
 from worker_client.data.pack import Counts, pack_texts
+from worker_client.data.write import shard_name, write_shard
 from worker_client.models.load import TextCodec, read_codec
 from worker_client.models.seeded_base import SPECIAL_TOKENS, tokenizer_json
 
@@ -97,7 +97,7 @@ def prepare_texts(plan: Plan, documents: Documents, folder: Path) -> Texts:
         target = shard_folder(folder, clients, division)
         target.mkdir(exist_ok=True)
         for number, rows in enumerate(divide(train, clients, division)):
-            write_shard(target, number, rows[:, None], codec.sha256)
+            write_shard(target / shard_name(number), rows[:, None], codec.sha256)
     validation = np.concatenate([rows.validation[:held] for rows in split.values()])
     return Texts(
         folder=folder,
@@ -209,4 +209,4 @@ def _demand_enough(split: Mapping[str, Rows], plan: Plan) -> None:
 
 def _write_held_out(folder: Path, rows: np.ndarray, codec: TextCodec) -> Path:
     folder.mkdir(exist_ok=True)
-    return folder / write_shard(folder, 0, rows[:, None], codec.sha256).file
+    return folder / write_shard(folder / shard_name(0), rows[:, None], codec.sha256).file

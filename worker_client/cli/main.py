@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from worker_client.cli import (
     conformance,
+    corpus,
     doctor,
     evaluate,
     export,
@@ -25,6 +26,7 @@ COMMANDS = (
     doctor,
     init_snapshot,
     shard,
+    corpus,
     export,
     conformance,
 )

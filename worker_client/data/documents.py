@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from worker_client.data.article import Unreadable, article_of
 from worker_client.data.errors import DataError
 
 SUFFIXES = (".txt", ".jsonl")
@@ -20,7 +21,8 @@ class Pair:
 
 
 def read_texts(paths: Iterable[Path]) -> Iterator[str]:
-    """One text per ``.txt`` file and per line of a ``.jsonl`` file (its field ``text``).
+    """One text per ``.txt`` file and per line of a ``.jsonl`` file: its field ``text``, or an
+    article, as ``corpus`` takes them.
 
     Raises:
         DataError: names file and line.
@@ -30,9 +32,16 @@ def read_texts(paths: Iterable[Path]) -> Iterator[str]:
             yield _decode(path)
             continue
         for where, row in _read_rows(path):
-            if not isinstance(row.get("text"), str):
-                raise DataError(f'{where} has no field "text" with a string')
-            yield row["text"]
+            yield _text(where, row)
+
+
+def _text(where: str, row: dict) -> str:
+    if isinstance(row.get("text"), str):
+        return row["text"]
+    try:
+        return article_of(row).text
+    except Unreadable:
+        raise DataError(f'{where} has no field "text" with a string, and is no article') from None
 
 
 def read_pairs(paths: Iterable[Path]) -> Iterator[Pair]:

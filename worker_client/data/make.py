@@ -1,8 +1,6 @@
 """Making equal shards of a text, however large, in bounded memory."""
 
-import hashlib
 import json
-import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -12,24 +10,15 @@ from typing import BinaryIO
 import numpy as np
 
 from worker_client.contract.formats import Format
-from worker_client.contract.tensors import build_header
 from worker_client.data.documents import read_pairs, read_texts
 from worker_client.data.errors import DataError
 from worker_client.data.pack import Counts, pack_texts, pad_pairs
+from worker_client.data.write import ShardFile, shard_name, write_shard
 from worker_client.models.load import load_codec
 from worker_client.models.progress import Progress, silent
 from worker_client.models.store import ModelStore
 
-COPIED_ROWS = 4096
 LIST_FILE = "shards.json"
-
-
-@dataclass(frozen=True)
-class ShardFile:
-    file: str
-    sha256: str
-    size: int
-    rows: int
 
 
 @dataclass(frozen=True)
@@ -84,7 +73,7 @@ def make_shards(
         planes = 2 if mode == "sft" else 1
         whole = np.memmap(spool, "<i4", mode="r", shape=(total, planes, seq_len))
         files = [
-            write_shard(folder, number, whole[number::shards][:each], codec.sha256)
+            write_shard(folder / shard_name(number), whole[number::shards][:each], codec.sha256)
             for number in range(shards)
         ]
     report = ShardReport(files, each * shards, total - each * shards, counts)
@@ -101,27 +90,3 @@ def _spool(rows: Iterator[np.ndarray], spool: BinaryIO, progress: Progress) -> i
         progress("tokenise", total, None, "row")
     spool.flush()
     return total
-
-
-def write_shard(folder: Path, number: int, rows: np.ndarray, tokenizer_sha256: str) -> ShardFile:
-    """Write one shard of ``rows``: int32 ``[n, 1 or 2, seq]``, input_ids and labels."""
-    path = folder / f"shard-{number:05d}.safetensors"
-    count, planes, seq_len = rows.shape
-    listed = [(name, "I32", (count, seq_len)) for name in ("input_ids", "labels")[:planes]]
-    digest, temporary = hashlib.sha256(), path.with_suffix(".part")
-    with temporary.open("wb") as file:
-        for piece in _pieces(build_header(listed, {"belirtec_sha256": tokenizer_sha256}), rows):
-            digest.update(piece)
-            file.write(piece)
-        size = file.tell()
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    return ShardFile(path.name, digest.hexdigest(), size, count)
-
-
-def _pieces(header: bytes, rows: np.ndarray) -> Iterator[bytes]:
-    yield header
-    for plane in range(rows.shape[1]):
-        for start in range(0, len(rows), COPIED_ROWS):
-            yield rows[start : start + COPIED_ROWS, plane].tobytes()

@@ -29,22 +29,32 @@ def pack_texts(
     texts: Iterable[str], codec: TextCodec, seq_len: int, counts: Counts
 ) -> Iterator[np.ndarray]:
     """Rows int32 ``[1, seq]`` cut from one stream of tokens, each document ended by its token."""
-    buffer: list[int] = []
-    for ids in _encode(texts, codec):
+    for rows in pack_tokens(encode(texts, codec), codec.end_of_text, seq_len, counts):
+        yield from rows
+
+
+def pack_tokens(
+    documents: Iterable[np.ndarray], end_of_text: int, seq_len: int, counts: Counts
+) -> Iterator[np.ndarray]:
+    """Rows int32 ``[n, 1, seq]`` cut from the documents' tokens, int32 ``[tokens]`` each."""
+    end, rest = np.array([end_of_text], np.int32), np.zeros(0, np.int32)
+    for ids in documents:
         counts.documents += 1
-        buffer += [*ids, codec.end_of_text]
-        whole = len(buffer) // seq_len * seq_len
+        stream = np.concatenate([rest, ids, end])
+        whole = len(stream) // seq_len * seq_len
         counts.tokens += whole
-        for start in range(0, whole, seq_len):
-            yield np.array([buffer[start : start + seq_len]], np.int32)
-        del buffer[:whole]
-    counts.dropped_tokens = len(buffer)
+        if whole:
+            yield stream[:whole].reshape(-1, 1, seq_len)
+        rest = stream[whole:]
+    counts.dropped_tokens = len(rest)
 
 
-def _encode(texts: Iterable[str], codec: TextCodec) -> Iterator[list[int]]:
+def encode(texts: Iterable[str], codec: TextCodec) -> Iterator[np.ndarray]:
+    """The tokens of each text, int32 ``[tokens]``."""
     source = iter(texts)
     while some := list(islice(source, ENCODED_AT_ONCE)):
-        yield from codec.encode_batch(some)
+        for ids in codec.encode_batch(some):
+            yield np.array(ids, np.int32)
 
 
 def pad_pairs(

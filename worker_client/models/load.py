@@ -51,7 +51,8 @@ class TextCodec:
 
     def encode_batch(self, texts: list[str]) -> list[list[int]]:
         """As ``encode``, on all cores."""
-        return [e.ids for e in self.tokenizer.encode_batch(texts, add_special_tokens=False)]
+        found = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return [encoding.ids for encoding in found]
 
     def encode_markup(self, template: str, text: str) -> list[int]:
         """``template`` with ``text`` for its ``{}``: special tokens count in the template only."""

@@ -57,6 +57,14 @@ def test_cpt_packs_documents_with_their_end_between(make, tmp_path):
     )
 
 
+def test_articles_are_texts_with_their_titles(make, tmp_path):
+    rows = [{"title": "A title", "body": "And a body.", "language": "en"}] * 4
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    report = make(tmp_path / "a.jsonl", shards=1)
+    (shard,) = rows_of(tmp_path, report)
+    assert bytes_of(shard.input_ids.reshape(-1)).startswith(b"A title\n\nAnd a body.A title")
+
+
 def test_the_report_lists_every_file_with_its_digest(make, tmp_path):
     (tmp_path / "a.txt").write_text("x" * 1000)
     report = make(tmp_path / "a.txt", shards=3)
