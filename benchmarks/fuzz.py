@@ -48,6 +48,13 @@ def deltas(folder: Path) -> Iterator[Target]:
 
 
 @contextmanager
+def updates(folder: Path) -> Iterator[Target]:
+    from tests.fuzzing.readers import Updates, Weights, odd_format
+
+    yield Updates(Weights(folder, odd_format()))
+
+
+@contextmanager
 def snapshots(folder: Path) -> Iterator[Target]:
     from tests.fuzzing.readers import SnapshotReader, Weights
 
@@ -102,9 +109,10 @@ def server(folder: Path) -> Iterator[Target]:
 
 # How many of a hundred cases each target gets: the cheap ones many.
 TARGETS: dict[str, tuple[int, Callable[[Path], AbstractContextManager[Target]]]] = {
-    "result reader": (33, results),
+    "result reader": (29, results),
     "tiny-qwen3 results": (2, tiny_results),
     "encoded results": (6, deltas),
+    "updates": (4, updates),
     "snapshot reader": (10, snapshots),
     "messages": (30, messages),
     "endpoints": (10, endpoints),
@@ -153,7 +161,7 @@ def is_taken(outcome: str) -> bool:
     words = ("accepted", "taken", "task", "about", "progress", "fate", "file", "verdict")
     return (
         outcome in words
-        or outcome.startswith("accepted")
+        or outcome.startswith(("accepted", "registered", "receipts"))
         or outcome.endswith((" 200", " 201", " 204", " 206"))
     )
 

@@ -17,12 +17,16 @@ from coordination.storage import blobs, result_vector, snapshot_vector
 from tests.coordination.making import WorkerOf, make_run
 from tests.fuzzing import files, judging, messages, wires
 from tests.fuzzing.running import Wrong
+from worker_client.contract.encodings import CODECS
 from worker_client.contract.errors import Refusal
 
 REFUSALS = {refusal.code: refusal for refusal in Refusal}
 # Not a mistake of the coordinator's: being checked, a full disk, a limit of work at once.
 MAY_BE_5XX = {Refusal.CHECKING.code, Refusal.DISK_FULL.code, Refusal.BUSY.code}
+ENCODING = "int8"
 RUN: dict[str, Any] = {
+    "encoding": ENCODING,
+    "downlink": "bf16",
     "rounds": 10**6,
     "shards": 20,
     "min_results": 1,  # whatever the screens leave out
@@ -60,7 +64,8 @@ RANGES = (
     "bytes=-0",
 )
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
-PATHS = ("", "bilgi", "durum", "kayit", "makbuz", "gorev", "adaptor", "veri", "sonuc", "x")
+PRIVATE = ("makbuz", "gorev", "adaptor", "fark", "veri", "sonuc", "gorev/x/nabiz")
+PATHS = ("", "bilgi", "durum", "kayit", *PRIVATE, "x")
 HEADERS = (
     "X-Modelen-Protokol",
     "X-Modelen-Anahtar",
@@ -84,6 +89,8 @@ class Endpoints:
         self.run = make_run(folder, "fuzzed", **RUN)
         self._worker = WorkerOf(self.run, "fuzzer")
         self._worker.http.raise_request_exception = False
+        self._waiting = WorkerOf(make_run(folder, "closed", open_to_all=False), "waiting")
+        self._waiting.register()
         self._numbers = count()
         self._task: dict[str, Any] = {}
         self._start = snapshot_vector(self.run.snapshot_set.get(number=1))
@@ -99,20 +106,21 @@ class Endpoints:
             self._announce,
             self._chunk,
             self._whole,
+            self._closed,
             self._anything,
         )
         return draw.choice(kinds)(draw)
 
-    def _lease(self) -> dict[str, Any]:
+    def _lease(self, *encodings: str) -> dict[str, Any]:
         """A task of somebody new, whom no screen has barred and whose quota is whole; when there
         are none left, the round is merged."""
         number = next(self._numbers)
         worker = WorkerOf(self.run, f"fuzzer-{number}", str(ip_address(number + 2**24)))
-        answer = worker.ask()
+        answer = worker.ask(kodlama=["ham", *encodings])
         if answer.status_code == 204:
             self._let_go()
             reconcile()
-            answer = worker.ask()
+            answer = worker.ask(kodlama=["ham", *encodings])
         assert answer.status_code == 200, answer.content
         return answer.json()
 
@@ -184,13 +192,15 @@ class Endpoints:
 
     def _file(self, draw: random.Random) -> str:
         """A part of a file is that part of the file."""
-        path, number = draw.choice((("adaptor?tur=", "1"), ("veri?parca=", "0")))
+        now = str(self._task["tur"])
+        files = (("adaptor?tur=", now), ("fark?tur=", now), ("veri?parca=", "0"))
+        path, number = draw.choice(files)
         number = number if draw.random() < 0.8 else quote(draw.choice(TEXTS))
         method = draw.choice(("GET", "GET", "HEAD"))
         answer = self._send(method, path + number, draw=draw, Range=draw.choice(RANGES))
         if answer.status_code in (200, 206) and method == "GET":
             self._judge_part(answer)
-        return f"file {answer.status_code}"
+        return f"{path.split('?')[0]} {answer.status_code}"
 
     def _judge_part(self, answer: Any) -> None:
         body = b"".join(answer.streaming_content) if answer.streaming else answer.content
@@ -223,9 +233,12 @@ class Endpoints:
 
     def _whole(self, draw: random.Random) -> str:
         """A file with its right digest: taken if and only if it is valid."""
-        task, fmt = self._lease(), self.run.manifest
-        start = self._vector_of(task)
-        body = files.mutated(fmt, start, draw)
+        task = self._lease(*draw.choice(([], [ENCODING])))
+        fmt, start, encoding = self.run.manifest, self._vector_of(task), task["kodlama"]
+        if encoding == ENCODING:
+            body = files.mutated_delta(CODECS[encoding], fmt.parameters, draw)
+        else:
+            body = files.mutated(fmt, start, draw)
         digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
         headers = {
             "X_Modelen_Anahtar": task["anahtar"],
@@ -234,13 +247,18 @@ class Endpoints:
         }
         answer = self._send("POST", f"sonuc?gorev={task['gorev']}", body, **headers)
         self._judge_result(answer, body, start, task)
-        return f"result {answer.status_code}"
+        return f"{encoding} result {answer.status_code}"
 
     def _judge_result(self, answer: Any, body: bytes, start: Any, task: dict[str, Any]) -> None:
         fmt, limit = self.run.manifest, self.run.norm_limit
-        right = judging.judge(body, fmt, start, limit)
+        near = False
+        if task["kodlama"] == ENCODING:
+            right = judging.judge_delta(body, ENCODING, start, limit)
+        else:
+            right = judging.judge(body, fmt, start, limit)
+            near = judging.is_near(body, fmt, start, limit)
         taken = answer.status_code == 200 and answer.json()["kabul"] is True
-        if taken != (right is not None) and not judging.is_near(body, fmt, start, limit):
+        if taken != (right is not None) and not near:
             raise Wrong(f"{'valid' if right is not None else 'invalid'}: {answer.content!r}")
         if taken and right is not None:
             stored = result_vector(Lease.objects.get(token=task["gorev"]).result_set.get())
@@ -250,6 +268,23 @@ class Endpoints:
     def _vector_of(self, task: dict[str, Any]) -> Any:
         snapshot = snapshot_vector(self.run.snapshot_set.get(number=task["tur"]))
         return snapshot.read(0, snapshot.count)
+
+    def _closed(self, draw: random.Random) -> str:
+        """Nobody who waits for approval, or shows no token, gets anything out of a closed run."""
+        bearer = f"Bearer {draw.choice((self._waiting.token, *TEXTS))}"
+        key = draw.choice((self._task["anahtar"], *TEXTS))
+        body = messages.mutated(draw.choice((wires.LEASE_REQUEST, wires.PROGRESS)), draw)
+        method = draw.choice(("GET", "HEAD", "POST", "PUT", "PATCH"))
+        answer = self._waiting.http.generic(
+            method,
+            f"/c/closed/{draw.choice(PRIVATE)}?gorev={self._task['gorev']}&tur=1&parca=0",
+            body,
+            content_type="application/json",
+            headers={"Authorization": _header_text(bearer), "X-Modelen-Anahtar": _header_text(key)},
+        )
+        judge_answer(method, answer)
+        raise_if(answer.status_code < 400 and not _is_receipts(answer), "a closed run is open")
+        return f"closed {answer.status_code}"
 
     def _anything(self, draw: random.Random) -> str:
         path = draw.choice(PATHS) or "gorev/x"
@@ -283,6 +318,10 @@ def judge_answer(method: str, answer: Any) -> None:
     right = refusal and (refusal.status, refusal.retry) == (status, problem.get("tekrar"))
     raise_if(not right or not problem["detail"], f"not as the protocol has it: {status} {problem}")
     raise_if("problem+json" not in answer.headers["Content-Type"], "not application/problem+json")
+
+
+def _is_receipts(answer: Any) -> bool:
+    return answer.wsgi_request.path.endswith("/makbuz")
 
 
 def raise_if(wrong: bool, what: str) -> None:

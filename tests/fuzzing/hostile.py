@@ -135,6 +135,8 @@ class Client:
             self._about,
             self._progress,
             self._fate,
+            self._register,
+            self._receipts,
             self._download,
             self._upload,
         )
@@ -150,7 +152,8 @@ class Client:
         self._liar.answers = [answer(draw, body, headers) for body in bodies]
 
     def _task(self, link: Link, draw: random.Random) -> str:
-        self._answers(draw, messages.mutated(wires.TASK, draw))
+        task = draw.choice((wires.TASK, wires.CAUGHT_UP, wires.REPETITION))
+        self._answers(draw, messages.mutated(task, draw))
         request = wire.LeaseRequest(worker="ada", request_id="0" * 32)
         found = coordinator.ask(link, request)
         if isinstance(found, coordinator.NoWork):
@@ -174,6 +177,15 @@ class Client:
         self._answers(draw, messages.mutated(wires.FATE, draw))
         coordinator.ask_fate(link, "abc", "f" * 64)
         return "fate"
+
+    def _register(self, link: Link, draw: random.Random) -> str:
+        self._answers(draw, messages.mutated({"durum": "onayli"}, draw))
+        asked = wire.Registration(worker="ada", token=wire.Registration.draw_token())
+        return f"registered {coordinator.register(link, asked)}"
+
+    def _receipts(self, link: Link, draw: random.Random) -> str:
+        self._answers(draw, messages.mutated(wires.RECEIPTS, draw))
+        return "receipts" if coordinator.receipts(link) else "no receipts"
 
     def _download(self, link: Link, draw: random.Random) -> str:
         """A file that comes in two ranges, either of which may be anything."""

@@ -1,9 +1,14 @@
 """Fuzz targets: the coordinator's and the worker's readers of weights, against the judge."""
 
+import hashlib
 import io
+import json
 import random
+import struct
 from dataclasses import replace
+from math import inf, prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +17,12 @@ from coordination.aggregation.vectors import VectorFile
 from tests.fuzzing import judging
 from tests.fuzzing.files import mutated, mutated_delta
 from tests.fuzzing.running import Wrong
-from worker_client.contract.encodings import CODECS
+from tests.fuzzing.wires import CAUGHT_UP, FILE, UPDATE
+from worker_client.contract.encodings import CODECS, Codec
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import AdapterFormat, Format, Lora, LoraModule, load_format
+from worker_client.contract.wire import Task
+from worker_client.loop.catch_up import catch_up
 from worker_client.training.errors import SnapshotRefused
 from worker_client.training.files import read_weights
 
@@ -130,6 +138,52 @@ class DeltaReader:
         if out.getvalue() != right.tobytes():
             raise Wrong(f"other weights were stored than the {codec.id} holds")
         return f"accepted {codec.id}"
+
+
+class Updates:
+    """``catch_up``: from the held snapshot and an update the task's own bytes, or nothing."""
+
+    name = "updates"
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights, self._folder = weights, weights.file.parent
+        self._held = self._folder / "held"
+        self._held.write_bytes(snapshot_head(weights.fmt, 1) + weights.start.tobytes())
+
+    def play(self, draw: random.Random) -> str:
+        w = self._weights
+        codec = draw.choice(list(CODECS.values()))
+        body = mutated_delta(codec, w.fmt.parameters, draw)
+        w.file.write_bytes(body)
+        right = judging.judge_delta(body, codec.id, w.start, inf)
+        whole = b"" if right is None else snapshot_head(w.fmt, 2) + right.tobytes()
+        found = catch_up(update_task(w.fmt, codec, whole), w.fmt, self._held, w.file, self._folder)
+        if (found is None) != (right is None):
+            raise Wrong(f"a {codec.id} update led to {found} where it should not, or did not lead")
+        if found and found.read_bytes() != whole:
+            raise Wrong(f"other bytes came of a {codec.id} update than its task names")
+        return f"accepted {codec.id}" if found else "refused"
+
+
+def snapshot_head(fmt: Format, number: int) -> bytes:
+    """The header of a snapshot in the document's words."""
+    header: dict[str, Any] = {"__metadata__": {"bicim": fmt.id, "format": "pt", "tur": str(number)}}
+    begin = 0
+    for spec in fmt.tensors:
+        end = begin + 4 * prod(spec.shape)
+        entry = {"dtype": "F32", "shape": list(spec.shape), "data_offsets": [begin, end]}
+        header[spec.name], begin = entry, end
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text
+
+
+def update_task(fmt: Format, codec: Codec, whole: bytes) -> Task:
+    """Leads from snapshot 1 to the bytes ``whole``; to none that there are if they are empty."""
+    digest = hashlib.sha256(whole).hexdigest() if whole else "0" * 64
+    snapshot = FILE | {"sha256": digest, "boyut": len(whole) or 1}
+    changes = {"adaptor": snapshot, "fark": UPDATE | {"kodlama": codec.id}, "bicim": fmt.id}
+    return Task.model_validate_json(json.dumps(CAUGHT_UP | changes))
 
 
 class SnapshotReader:

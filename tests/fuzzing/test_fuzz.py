@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from tests.fuzzing.endpoints import Endpoints
 from tests.fuzzing.hostile import Client, lying
 from tests.fuzzing.raw import served
-from tests.fuzzing.readers import DeltaReader, ResultReader, SnapshotReader, Weights, odd_format
+from tests.fuzzing.readers import (
+    DeltaReader,
+    ResultReader,
+    SnapshotReader,
+    Updates,
+    Weights,
+    odd_format,
+)
 from tests.fuzzing.running import Target, fuzz
 from tests.fuzzing.wires import EXAMPLES, Wires
 from worker_client.contract.formats import load_format
@@ -49,6 +56,11 @@ def test_encoded_results_are_decoded_as_the_protocol_says(tmp_path: Path) -> Non
     assert_right(DeltaReader(Weights(tmp_path, odd_format())), 300, *accepted, *refused)
 
 
+def test_mutated_updates_lead_to_the_tasks_bytes_or_nowhere(tmp_path: Path) -> None:
+    accepted = ("accepted bf16", "accepted int8", "accepted int4", "accepted topk")
+    assert_right(Updates(Weights(tmp_path, odd_format())), 200, *accepted, "refused")
+
+
 def test_mutated_snapshots_before_a_worker_trains_from_them(tmp_path: Path) -> None:
     assert_right(SnapshotReader(Weights(tmp_path)), 300, "accepted", "refused")
 
@@ -60,7 +72,8 @@ def test_mutated_messages_are_taken_only_within_the_protocols_ranges() -> None:
 @pytest.mark.django_db
 def test_mutated_requests_to_every_endpoint(tmp_path: Path, settings: Any) -> None:
     settings.DISK_RESERVE_BYTES = 0
-    wanted = ("result 200", "result 400", "result 422", "file 206", "gorev 200", "gorev 400")
+    results = [f"{how} result {status}" for how in ("ham", "int8") for status in (200, 400, 422)]
+    wanted = (*results, "adaptor 206", "fark 404", "gorev 200", "gorev 400", "closed 403")
     assert_right(Endpoints(tmp_path), 450, *wanted)
 
 

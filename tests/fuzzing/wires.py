@@ -36,6 +36,11 @@ TASK: dict[str, Any] = {
     "adaptor": FILE,
     "veri": FILE | {"yol": "/veri?parca=0"},
 }
+UPDATE = FILE | {"yol": "/fark?tur=2", "tur": 1, "kodlama": "int8"}
+CAUGHT_UP = TASK | {"tur": 2, "fark": UPDATE}
+OF_LEASES = ("gorev", "anahtar", "is", "sure", "son")
+TARGET = {name: value for name, value in TASK.items() if name not in OF_LEASES}
+REPETITION = TASK | {"is": "dogrula", "hedef": TARGET}
 ABOUT: dict[str, Any] = {
     "protokol": 1,
     "ad": "tr",
@@ -72,10 +77,24 @@ LEASE_REQUEST: dict[str, Any] = {
 }
 PROBLEM = {"type": "about:blank", "title": "x", "status": 503, "detail": "y", "kod": "mesgul"}
 REGISTRATION = {"isci": "ada", "belirtec": "mwk_" + "a" * 43, "liste": True}
+RECEIPT = {
+    "gorev": "abc_DEF-1",
+    "is": "egit",
+    "tur": 1,
+    "parca": 0,
+    "sha256": SHA,
+    "boyut": 33_000,
+    "durum": "ret",
+    "kod": "sonlu_degil",
+    "token": 64,
+    "kayip": 2.5,
+    "zaman": "2030-01-01T00:00:00Z",
+}
+RECEIPTS: dict[str, Any] = {"isci": "ada", "makbuz": [RECEIPT], "once": 7, "sira": 3}
 EXAMPLES: tuple[tuple[type[wire.Message], dict[str, Any]], ...] = (
     (wire.Task, TASK),
-    (wire.Task, TASK),
-    (wire.Task, TASK),
+    (wire.Task, CAUGHT_UP),
+    (wire.Task, REPETITION),
     (wire.About, ABOUT),
     (wire.Status, STATUS),
     (wire.Progress, PROGRESS),
@@ -86,6 +105,8 @@ EXAMPLES: tuple[tuple[type[wire.Message], dict[str, Any]], ...] = (
     (wire.LeaseRequest, LEASE_REQUEST),
     (wire.Problem, PROBLEM),
     (wire.Registration, REGISTRATION),
+    (wire.RegistrationAnswer, {"durum": "onayli"}),
+    (wire.Receipts, RECEIPTS),
 )
 
 
@@ -152,7 +173,23 @@ MAY_BE_NULL = {"veri", "taban_model"}
 
 def fault_of_task(task: dict[str, Any]) -> str:
     """The first field that breaks the protocol, or nothing."""
+    target = task.get("hedef")
+    if (task.get("is") == "dogrula") != (target is not None):
+        return "hedef does not go with its job"
+    if target is not None and not isinstance(target, dict):
+        return "hedef is no object"
+    if target is not None and (fault := _fault(target, OF_LEASES)):
+        return f"hedef: {fault}"
+    update = task.get("fark")
+    if update is not None and not _is_update(update):
+        return f"fark is {update!r}"
+    return _fault(task)
+
+
+def _fault(task: dict[str, Any], without: tuple[str, ...] = ()) -> str:
     for name in (*RANGES, *PATTERNS, *CHOICES, "lr", "son", "adaptor", "veri"):
+        if name in without:
+            continue
         if name not in task:
             if name not in OPTIONAL:
                 return f"{name} is missing"
@@ -192,6 +229,12 @@ def _is_file(value: Any) -> bool:
         and _is_within(value.get("boyut"), 1, 64 * 2**30)
         and _is_within(value.get("parca_boyut", 2**20), 64 * 1024, 8 * 2**20)
     )
+
+
+def _is_update(value: Any) -> bool:
+    if not _is_file(value) or not _is_within(value.get("tur"), *RANGES["tur"]):
+        return False
+    return "kodlama" in value and _is_right("kodlama", value["kodlama"])
 
 
 def is_path(path: str) -> bool:
