@@ -1,6 +1,7 @@
 """What every test gets."""
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,12 @@ def broker_away(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OperationalError("Connection refused")
 
     monkeypatch.setattr(Task, "delay", refuse)
+
+
+def pytest_configure() -> None:
+    """A shell has what it starts in the background ignore Ctrl-C, and its children with it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -19,7 +19,7 @@ WORKER_MUTANTS = [
     Mutant("promises another file", "promise", "ozet=hashlib.sha256(file).hexdigest()", "ozet=hashlib.sha256(file + b'x').hexdigest()"),
     Mutant("no whole files", "whole-file", '            call("POST", path, data=file, headers=key | told)\n', ""),
     Mutant("does not hear the end", "over", "        else:\n            return None\n", "        else:\n            time.sleep(0.5)\n"),
-    Mutant("does not wait", "wait-busy", "failed(wait)", "failed()"),
+    Mutant("does not wait", "wait-busy", "max(wait, random.uniform(0, min(300, 2**FAILURES)))", "0.1"),
     Mutant("asks at once", "wait-nothing", 'pause(float(reply.headers["Retry-After"]))', "pause(0.1)"),
     Mutant("a page is an answer", "captive-portal", '"X-Modelen-Protokol" not in reply.headers or passing', "passing"),
     Mutant("a new request each time", "lost-lease", '            failed()\n            continue\n        FAILURES = 0', '            failed()\n            if path == "/gorev":\n                options["json"]["istek"] = secrets.token_hex(16)\n            continue\n        FAILURES = 0'),
