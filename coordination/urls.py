@@ -3,7 +3,7 @@
 from django.urls import path
 
 from coordination.pages.leaderboard import leaderboard_page
-from coordination.pages.views import live_json, run_page
+from coordination.pages.views import dashboard_json, live_json, run_page
 from coordination.protocol import delivering, identifying, leasing, reading
 
 app_name = "coordination"
@@ -12,6 +12,7 @@ urlpatterns = [
     path("<slug:slug>/", run_page, name="run"),
     path("<slug:slug>/siralama", leaderboard_page, name="leaderboard"),
     path("<slug:slug>/canli", live_json, name="live"),
+    path("<slug:slug>/pano", dashboard_json, name="dashboard"),
     path("<slug:slug>/bilgi", reading.bilgi, name="bilgi"),
     path("<slug:slug>/durum", reading.durum, name="durum"),
     path("<slug:slug>/kayit", identifying.kayit, name="kayit"),

@@ -73,6 +73,21 @@ def contacts(name: str) -> list[str]:
     return found
 
 
+def token(name: str) -> str:
+    """Return a token that programs show, or an empty string without one.
+
+    Raises:
+        ImproperlyConfigured: it is short, or not of visible ASCII.
+    """
+    value = os.environ.get(name, "")
+    if value and not re.fullmatch(r"[!-~]{32,}", value):
+        raise ImproperlyConfigured(
+            f"{name} must be at least 32 random characters without spaces; make one with "
+            '`python -c "import secrets; print(secrets.token_urlsafe(32))"`'
+        )
+    return value
+
+
 def folder(name: str, default: Path) -> Path:
     """Return an absolute folder path, which need not exist."""
     return Path(os.environ.get(name) or default).expanduser().resolve()

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.http.request import validate_host
 
-from coordination.live.snapshot import status
+from coordination.live.status import status
 from coordination.models import Run
 from portal.heartbeats.beat import Beat
 from portal.heartbeats.receive import receive

@@ -47,6 +47,9 @@ AUDIT_ORIGIN_DAYS = environment.number("MODELEN_AUDIT_ORIGIN_DAYS", 90)
 # Where security.txt tells people to report vulnerabilities.
 SECURITY_CONTACTS = environment.contacts("MODELEN_SECURITY_CONTACT")
 
+# What Prometheus shows at /metrics; without it there is no such address.
+METRICS_TOKEN = environment.token("MODELEN_METRICS_TOKEN")
+
 # How often coordinators are asked to send a heartbeat.
 HEARTBEAT_SECONDS = max(1, environment.number("MODELEN_HEARTBEAT_SECONDS", 60))
 

@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from accounts.language import set_language
 from modelen_site import health
 from modelen_site.home import home
+from modelen_site.metrics import metrics
 from modelen_site.security_txt import security_txt
 from portal.verification.challenge import PATH as VERIFICATION_PATH
 from portal.verification.views import verification_file
@@ -23,4 +24,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(".well-known/security.txt", security_txt, name="security-txt"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
+    path("metrics", metrics, name="metrics"),
 ]

@@ -1,15 +1,19 @@
-"""Geometry of the loss chart, in percent of the plot, so that only this module knows about it.
+"""Geometry of the charts, in percent of the plot, so that only this module knows about it.
 
-The template draws what stands here, and the page's script sets the same attributes when a newer
+The templates draw what stands here, and the page's script sets the same attributes when a newer
 snapshot arrives.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
+import numpy as np
+
 MAX_POINTS = 120
 INTERVALS = 4
+FEW_INTERVALS = 3
 DOTS_UP_TO = 40  # beyond it, dots would hide the line
 
 
@@ -51,6 +55,47 @@ def loss_chart(points: Sequence[tuple[int, float]]) -> dict | None:
         "last": {"round": rounds[-1], "loss": losses[-1]},
         "lowest": min(losses),
     }
+
+
+def stacked_chart(rounds: Sequence[int], layers: Mapping[str, Sequence[float]]) -> dict | None:
+    """Columns, one for each of ``rounds``, of ``layers`` on each other, the first at the bottom;
+    None without any.
+
+    Each layer is the outline of itself and all below it, so that the last is drawn first.
+    """
+    if not rounds:
+        return None
+    tops = np.cumsum([*layers.values()], axis=0).tolist()
+    totals = tops[-1]
+    y = _scale_from_zero(max(totals))
+    outlines = (_outline([100 - y.at(value) for value in top]) for top in tops)
+    return dict(zip(layers, outlines, strict=True)) | {
+        "x_ticks": _column_ticks(rounds),
+        "y_ticks": [{"at": _percent(100 - y.at(tick)), "value": tick} for tick in y.ticks],
+        "most": max(totals),
+    }
+
+
+def _outline(tops: Sequence[float]) -> str:
+    width = 100 / len(tops)
+    steps = (f"V{top:.1f}H{(i + 1) * width:.1f}" for i, top in enumerate(tops))
+    return f"M0 100{''.join(steps)}V100Z"
+
+
+def _column_ticks(rounds: Sequence[int]) -> list[dict]:
+    """Round numbers under the middle of their columns; where columns stand for stretches of
+    rounds, under the one that has the round."""
+    wanted = [int(tick) for tick in _round_scale(rounds).ticks]
+    width = 100 / len(rounds)
+    columns = [(bisect_left(rounds, number), number) for number in wanted]
+    return [{"at": _percent((i + 0.5) * width), "value": number} for i, number in columns]
+
+
+def _scale_from_zero(high: float) -> Scale:
+    if high <= 0:
+        return Scale(0, 1, 1)
+    step = nice_step(high, FEW_INTERVALS)
+    return Scale(0, ceil(high / step - 1e-9) * step, step)
 
 
 def _dots(placed: Sequence[tuple[float, float]], points: Sequence[tuple[int, float]]) -> list:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from coordination.live.counts import is_active
-from coordination.live.snapshot import phase_of
+from coordination.live.status import phase_of
 from coordination.models import Round, Run, Worker
 
 

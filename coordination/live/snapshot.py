@@ -1,47 +1,23 @@
-"""What the world may see of a run: the protocol's ``/durum``, and everything the live page shows.
+"""Everything that a run's live page shows. A whole snapshot, never a difference: one that gets
+lost is healed by the next."""
 
-Both are whole snapshots, never differences: one that gets lost is healed by the next.
-"""
-
+from dataclasses import asdict
+from itertools import accumulate
 from math import ceil
 
-from django.db.models import Avg, F, Max, QuerySet
+from django.db.models import Avg, F, Max
 
 from coordination.clock import now
 from coordination.live.chart import MAX_POINTS, loss_chart
-from coordination.live.counts import active_workers, result_counts, unit_counts
+from coordination.live.dashboard import Dashboard, Figures, dashboard
+from coordination.live.status import published
+from coordination.live.trends import trends
 from coordination.models import Lease, Round, Run, Snapshot
-from worker_client.contract.wire import FinishedRound, RunState, Status, TaskCounts
+from worker_client.contract.wire import FinishedRound, TaskCounts
 
-HISTORY_ROUNDS = 100
 PAGE_ROUNDS = 20
 PAGE_LEASES = 12
-
-STATES = {
-    Run.State.READY: RunState.READY,
-    Run.State.OPEN: RunState.OPEN,
-    Run.State.PAUSED: RunState.PAUSED,
-    Run.State.FINISHED: RunState.FINISHED,
-}
-
-
-def status(run: Run, before: int | None = None, limit: int = HISTORY_ROUNDS) -> Status:
-    """The run's public state, with the last ``limit`` published rounds, oldest first.
-
-    ``before`` gives the rounds before that number instead. ``workers`` counts those that hold a
-    live lease or were heard from in the last five minutes; ``tasks`` is about the current round,
-    ``results`` about the whole run.
-    """
-    current = run.current_round
-    return Status(
-        state=_wire_state(run, current),
-        round=current.number if current else 1,
-        rounds=run.rounds,
-        workers=active_workers(run),
-        tasks=unit_counts(current),
-        results=result_counts(run),
-        history=_history(run, before, limit),
-    )
+PAGE_REFUSALS = 10
 
 
 def page_snapshot(run: Run, before: int | None = None) -> dict:
@@ -50,83 +26,75 @@ def page_snapshot(run: Run, before: int | None = None) -> dict:
     ``version`` belongs to ``run`` as it was loaded, before anything else is read: what changes
     meanwhile has a higher one and follows.
     """
-    seen = status(run, before, PAGE_ROUNDS)
-    current = run.current_round
-    published = _published(run).count()
+    board = dashboard(run, before, PAGE_ROUNDS)
+    seen, done = board.status, published(run).count()
     return {
         "version": run.version,
         "now": now().isoformat(timespec="milliseconds"),
-        "phase": phase_of(run.state, current.state if current else None, seen.workers),
+        "phase": board.phase,
         "pause_reason": run.pause_reason,
         "round": seen.round,
         "rounds": run.rounds,
-        "published": published,
-        "run_progress": _percent(published, run.rounds),
-        "deadline": _deadline(run, current),
+        "published": done,
+        "run_progress": _percent(done, run.rounds),
+        "deadline": _deadline(run),
         "workers": seen.workers,
         "units": _units(seen.tasks),
         "results": seen.results.model_dump(),
-        "bytes_up": run.bytes_up,
-        "bytes_down": run.bytes_down,
+        "total": board.total,
+        "tokens_per_second": float(f"{board.tokens_per_second:.3g}"),
+        "checks": _checks(board.checks),
+        "refusals": _most_frequent(board.refusals),
         "leases": _leases(run),
-        "history": [_row(row) for row in reversed(seen.history)],
+        "history": _history(board),
         "chart": loss_chart(_loss_points(run)),
+        "trends": trends(run),
         "snapshot": _newest_snapshot(run),
     }
 
 
-def phase_of(run_state: str, round_state: str | None, workers: int) -> str:
-    """One word for what is going on: ready, waiting, training, merging, paused or finished."""
-    if run_state != Run.State.OPEN:
-        return str(run_state)
-    if round_state == Round.State.MERGING:
-        return "merging"
-    return "training" if workers else "waiting"
+def _history(board: Dashboard) -> list[dict]:
+    """Rows of the page's tables, newest round first."""
+    rows = zip(board.status.history, board.rounds, strict=True)
+    return [_row(done, figures) for done, figures in reversed(list(rows))]
 
 
-def _wire_state(run: Run, current: Round | None) -> RunState:
-    merging = current is not None and current.state == Round.State.MERGING
-    if run.state == Run.State.OPEN and merging:
-        return RunState.MERGING
-    return STATES[Run.State(run.state)]
-
-
-def _published(run: Run) -> QuerySet[Round]:
-    return Round.objects.filter(run=run, state=Round.State.PUBLISHED)
-
-
-def _history(run: Run, before: int | None, limit: int) -> list[FinishedRound]:
-    rounds = _published(run).order_by("-number")
-    if before is not None:
-        rounds = rounds.filter(number__lt=before)
-    newest_first = list(rounds[:limit])
-    numbers = [round_.number + 1 for round_ in newest_first]
-    made = Snapshot.objects.filter(run=run, number__in=numbers)
-    digests = dict(made.values_list("number", "sha256"))
-    return [_finished(round_, digests[round_.number + 1]) for round_ in reversed(newest_first)]
-
-
-def _finished(round_: Round, sha256: str) -> FinishedRound:
-    return FinishedRound(
-        round=round_.number,
-        loss=round_.loss,
-        accepted=round_.accepted,
-        screened=round_.screened,
-        seconds=round(round_.seconds or 0.0, 3),
-        sha256=sha256,
-        rule=round_.rule or None,
-        fallback=round_.fallback or None,
-        lora_bias=round_.lora_bias,
+def _row(done: FinishedRound, figures: Figures) -> dict:
+    """A rule that stood in is marked."""
+    mark = "!" if done.fallback else ""
+    speed = figures.tokens / done.seconds if figures.tokens is not None and done.seconds else None
+    return (
+        done.model_dump()
+        | asdict(figures)
+        | {
+            "snapshot": done.round + 1,
+            "merged_by": f"{done.rule}{mark}" if done.rule else None,
+            "speed": None if speed is None else float(f"{speed:.3g}"),
+        }
     )
 
 
-def _row(done: FinishedRound) -> dict:
-    """A finished round as the page's table shows it: a rule that stood in is marked."""
-    mark = "!" if done.fallback else ""
-    return done.model_dump() | {"merged_by": f"{done.rule}{mark}" if done.rule else None}
+def _checks(counts: dict[str, int]) -> dict | None:
+    """How checks ended, with the parts of a bar; None where there were none."""
+    whole = sum(counts.values())
+    if not whole:
+        return None
+    starts = accumulate(counts.values(), initial=0)
+    at = {f"{name}_at": _percent(start, whole) for name, start in zip(counts, starts, strict=False)}
+    return counts | at | {f"{name}_width": _percent(n, whole) for name, n in counts.items()}
 
 
-def _deadline(run: Run, current: Round | None) -> str | None:
+def _most_frequent(refusals: dict[str, int]) -> list[dict]:
+    """Reasons of refusals, with the length of a bar."""
+    most = max(refusals.values(), default=0)
+    return [
+        {"code": code, "count": count, "width": _percent(count, most)}
+        for code, count in list(refusals.items())[:PAGE_REFUSALS]
+    ]
+
+
+def _deadline(run: Run) -> str | None:
+    current = run.current_round
     if run.state != Run.State.OPEN or current is None or current.state != Round.State.OPEN:
         return None
     return current.deadline_at.isoformat(timespec="seconds")
@@ -161,7 +129,7 @@ def _leases(run: Run) -> list[dict]:
 
 def _loss_points(run: Run) -> list[tuple[int, float]]:
     """Loss by round; of a long run, means over stretches of rounds, so that its size is bounded."""
-    rounds = _published(run).exclude(loss=None)
+    rounds = published(run).exclude(loss=None)
     latest = rounds.aggregate(latest=Max("number"))["latest"] or 0
     stretch = max(1, ceil(latest / MAX_POINTS))
     stretches = rounds.order_by().values(stretch=(F("number") - 1) / stretch)

@@ -9,6 +9,7 @@ from django.utils.cache import patch_cache_control
 from django.views.decorators.http import require_safe
 
 from coordination.clock import now
+from coordination.live.dashboard import dashboard
 from coordination.live.overview import annotated_runs, cards
 from coordination.live.snapshot import PAGE_ROUNDS, page_snapshot
 from coordination.live.watched import REFRESH_S
@@ -16,6 +17,7 @@ from coordination.models import DataShard, Run
 
 RUNS_PER_PAGE = 24
 MAX_ROUND = 10**6 + 1
+JSON_AGE_S = 5
 
 
 def runs(request: HttpRequest) -> dict[str, Any]:
@@ -53,6 +55,18 @@ def live_json(request: HttpRequest, slug: str) -> HttpResponse:
         response = JsonResponse(page_snapshot(run))
     response["ETag"] = etag
     patch_cache_control(response, public=True, no_cache=True)
+    return response
+
+
+@require_safe
+def dashboard_json(request: HttpRequest, slug: str) -> HttpResponse:
+    """How the run goes, for programs, those on other sites' pages included; ``?once=`` asks for
+    earlier rounds."""
+    run = get_object_or_404(Run, slug=slug)
+    seen = dashboard(run, before=_round_number(request.GET.get("once")))
+    response = JsonResponse({"run": run.slug, "name": run.name} | seen.to_json())
+    response["Access-Control-Allow-Origin"] = "*"
+    patch_cache_control(response, public=True, max_age=JSON_AGE_S)
     return response
 
 

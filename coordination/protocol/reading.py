@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
-from coordination.live.snapshot import status
+from coordination.live.status import status
 from coordination.models import DataShard, Run, Snapshot, Worker
 from coordination.protocol.files import serve_blob
 from coordination.protocol.http import protocol_view, whole_number, worker_view

@@ -16,7 +16,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from coordination.live.trends import LAYERS
 from coordination.models import Run
+from coordination.templatetags.words import LAYER_NAMES, REFUSALS
 
 register = template.Library()
 
@@ -84,6 +86,10 @@ def as_rule(value: str) -> str:
     return gettext("%(rule)s (too few results)") % {"rule": name}
 
 
+def as_refusal(code: str) -> str:
+    return str(REFUSALS.get(code, code))
+
+
 FORMATS: dict[str, Callable[[Any], str]] = {
     "moment": as_moment,
     "integer": as_integer,
@@ -93,6 +99,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "clock": as_clock,
     "digest": as_digest,
     "rule": as_rule,
+    "refusal": as_refusal,
     "text": str,
 }
 
@@ -109,6 +116,31 @@ def rule_names() -> SafeString:
     values = [value + mark for value in Run.Rule.values for mark in ("", "!")]
     html = '<span hidden data-rule="{}">{}</span>'
     return format_html_join("", html, ((value, as_rule(value)) for value in values))
+
+
+@register.simple_tag
+def refusal_names() -> SafeString:
+    """The same for the format ``refusal``."""
+    html = '<span hidden data-refusal="{}">{}</span>'
+    return format_html_join("", html, REFUSALS.items())
+
+
+@register.inclusion_tag("coordination/trend.html")
+def trend(snapshot: dict, name: str, title: str, summary: str, how: str = "tick") -> dict:
+    """One chart of what rounds took; ``summary`` is a message that says the same in words."""
+    layers = LAYERS[name]
+    paths = [{"name": layer, "path": f"trends.{name}.{layer}"} for layer in reversed(layers)]
+    return {
+        "snapshot": snapshot,
+        "chart": field(snapshot, f"trends.{name}"),
+        "path": f"trends.{name}",
+        "name": name,
+        "title": title,
+        "summary": summary,
+        "format": how,
+        "layers": paths,
+        "legend": [(layer, LAYER_NAMES[layer]) for layer in layers if layer in LAYER_NAMES],
+    }
 
 
 @register.simple_tag

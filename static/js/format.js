@@ -38,6 +38,7 @@ const FORMATS = {
   clock,
   digest: (value) => value.slice(0, 12),
   rule: (value) => document.querySelector(`[data-rule="${value}"]`)?.textContent ?? value,
+  refusal: (code) => document.querySelector(`[data-refusal="${code}"]`)?.textContent ?? code,
   text: String,
   presence: (value) => document.querySelector(`#presence option[value="${value}"]`)?.textContent ?? value,
   phase: (value) => document.querySelector(`.pill [data-phases="${value}"]`).textContent.trim(),

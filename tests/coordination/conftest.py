@@ -8,6 +8,7 @@ import pytest
 from django.core.cache import cache
 
 from coordination.models import Run
+from coordination.tallies import gather
 from tests.coordination.making import WorkerOf, make_run, vector, write_weights
 from worker_client.contract.formats import load_format
 
@@ -19,9 +20,11 @@ def no_disk_reserve(settings) -> None:
 
 
 @pytest.fixture(autouse=True)
-def nothing_counted() -> None:
-    """How many names an address has registered is counted in the cache, which outlives a test."""
+def nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many names an address has registered is counted in the cache, bytes and refusals in
+    memory; both outlive a test."""
     cache.clear()
+    monkeypatch.setattr(gather, "_gathered", gather.Gathered())
 
 
 @pytest.fixture

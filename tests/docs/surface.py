@@ -18,7 +18,7 @@ from worker_client.cli.main import build_parser
 PACKAGES = ("accounts", "apiv1", "coordination", "modelen_site", "portal", "worker_client")
 READERS = {
     "contacts", "flag", "folder", "get", "getenv", "networks", "number", "pop", "setdefault",
-    "words",
+    "token", "words",
 }  # fmt: skip
 # Django's own way of finding the settings; manage.py and the demo set it, people do not.
 NOT_FOR_PEOPLE = {"DJANGO_SETTINGS_MODULE"}

@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from playwright.sync_api import Page, expect
 
-from coordination.models import Run
+from coordination.models import RefusalCount, Run
 from coordination.rounds.pause import pause_run
 from tests.coordination.conftest import post_whole, result_file
+from tests.coordination.live.test_snapshot import _publish
 from tests.coordination.making import WorkerOf, make_run
 from tests.e2e.browsing import NARROW, demand_no_sideways, look
 from tests.modelen_site.processes import ServerProcess, serving
@@ -79,7 +80,7 @@ def test_a_published_round_draws_chart_and_row_as_the_server_would(
     for name, seed in (("ada", 2), ("bob", 3)):
         worker = WorkerOf(run, name)
         post_whole(worker, worker.lease(), result_file(seed, kayip_son="2.5"))
-    expect(page.locator("tbody tr")).to_have_count(1, timeout=60_000)
+    expect(page.locator("[aria-labelledby=rounds] tbody tr")).to_have_count(1, timeout=60_000)
     expect(page.locator("circle.point")).to_have_count(1)
     expect(page.locator("#chart-summary")).to_have_text(
         "From 2.5000 in round 1 to 2.5000 in round 1; lowest 2.5000."
@@ -92,20 +93,24 @@ def test_a_published_round_draws_chart_and_row_as_the_server_would(
 
 def _drawing(page: Page) -> list[str]:
     """Texts and geometry without what moves by itself."""
-    shapes = page.locator(".plot").evaluate("el => el.outerHTML")
-    rows = page.locator("tbody").inner_text()
-    return [re.sub(r"\s+", " ", shapes).replace("> <", "><"), rows]
+    shapes = page.locator(".plot").evaluate_all("els => els.map(el => el.outerHTML)")
+    texts = page.locator("tbody, .trend p").all_text_contents()
+    return [re.sub(r"\s+", " ", drawn).replace("> <", "><") for drawn in (*shapes, *texts)]
 
 
 @pytest.mark.parametrize(("language", "size"), [("en-GB", "40.4 MB"), ("tr-TR", "40,4 MB")])
 def test_script_and_server_write_every_value_alike(visit, run, language, size):
+    _publish(run, range(1, 34))
+    RefusalCount.objects.create(run=run, code="norm_asimi", count=1234)
     Run.objects.filter(pk=run.pk).update(bytes_up=40_422_136, rounds=12_345)
     texts = "els => els.map(el => el.textContent)"
     without = visit(f"/c/{run.slug}/", locale=language, java_script_enabled=False)
-    from_server = without.locator("[data-bind]").evaluate_all(texts)
+    said = "[data-bind], [data-message], .plot"
+    from_server = without.locator(said).evaluate_all(texts)
     page = visit(f"/c/{run.slug}/", locale=language)
     expect(page.locator(".freshness")).to_have_attribute("data-connection", "live", timeout=60_000)
-    assert page.locator("[data-bind]").evaluate_all(texts) == from_server
+    told = page.locator(said).evaluate_all(texts)
+    assert [text.split() for text in told] == [text.split() for text in from_server]
     assert size in from_server
 
 

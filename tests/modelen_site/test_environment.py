@@ -33,6 +33,16 @@ def test_a_number_is_whole(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
         environment.number("MODELEN_X", 7)
 
 
+@pytest.mark.parametrize("value", ["short", "x" * 31, "y" * 40 + " ", "ü" * 40])
+def test_a_token_is_long_and_visible(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    assert environment.token("MODELEN_X") == ""
+    monkeypatch.setenv("MODELEN_X", GOOD)
+    assert environment.token("MODELEN_X") == GOOD
+    monkeypatch.setenv("MODELEN_X", value)
+    with pytest.raises(ImproperlyConfigured, match="at least 32 random characters"):
+        environment.token("MODELEN_X")
+
+
 def test_words_are_split_and_trimmed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODELEN_X", " a.example ,b.example,")
     assert environment.words("MODELEN_X") == ["a.example", "b.example"]

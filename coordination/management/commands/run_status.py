@@ -4,7 +4,7 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from coordination.live.snapshot import status
+from coordination.live.status import status
 from coordination.management.commands._run import RunCommand, find_run
 from worker_client.contract.wire import Status
 

@@ -7,8 +7,9 @@ import pytest
 
 from coordination.clock import now
 from coordination.live.overview import annotated_runs, cards
-from coordination.live.snapshot import HISTORY_ROUNDS, page_snapshot, phase_of, status
-from coordination.models import Round, Run, Snapshot, Unit, Worker
+from coordination.live.snapshot import page_snapshot
+from coordination.live.status import HISTORY_ROUNDS, phase_of, status
+from coordination.models import Round, RoundTally, Run, Snapshot, Unit, Worker
 from coordination.rounds.pause import pause_run
 from tests.coordination.making import WorkerOf, make_run
 from worker_client.contract.wire import RunState
@@ -32,6 +33,23 @@ def _publish(run: Run, numbers: range) -> None:
             accepted=2,
         )
         for number in numbers
+    )
+    RoundTally.objects.bulk_create(
+        RoundTally(
+            round=round_,
+            bytes_up=10**6 * round_.number,
+            bytes_down=3 * 10**6,
+            expired=1,
+            tokens=900 * round_.number,
+            workers=5,
+            gpu_workers=1,
+            cpu_workers=2,
+            refused=2,
+            checks_valid=3,
+            checks_invalid=1,
+            checks_unverified=0,
+        )
+        for round_ in Round.objects.filter(run=run)
     )
     Snapshot.objects.bulk_create(
         Snapshot(run=run, number=n + 1, sha256=f"{n + 1:064x}", size=9, data_start=1)
@@ -106,7 +124,9 @@ def test_runs_do_not_leak_into_each_other(run, tmp_path, play_round):
     play_round(run, 2.5)
     seen = page_snapshot(other)
     assert seen["results"]["accepted"] == seen["workers"] == seen["published"] == 0
-    assert seen["chart"] is None and seen["leases"] == [] and seen["bytes_up"] == 0
+    assert seen["chart"] is None and seen["leases"] == [] and seen["total"]["bytes_up"] == 0
+    assert seen["trends"]["workers"] is None and seen["checks"] is None
+    assert seen["total"]["tokens"] == 0 and seen["refusals"] == []
 
 
 def test_the_page_snapshot_is_small_json_without_language(run, play_round):
@@ -126,7 +146,7 @@ def test_the_page_snapshot_is_small_json_without_language(run, play_round):
 def test_the_page_snapshot_of_a_long_run_is_bounded(run):
     _publish(run, range(1, 3001))
     snapshot = page_snapshot(run)
-    assert len(json.dumps(snapshot)) < 16_000
+    assert len(json.dumps(snapshot)) < 32_000
     assert snapshot["history"][0]["round"] == 3000
     assert snapshot["chart"]["last"]["round"] == 3000
     assert snapshot["chart"]["first"]["loss"] == pytest.approx(13.0)  # mean of rounds 1 to 25

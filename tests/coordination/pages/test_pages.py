@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import translation
 
 from coordination.live.watched import REFRESH_S
-from coordination.models import Run
+from coordination.models import RefusalCount, Run
 from tests.coordination.live.test_snapshot import _publish
 from tests.coordination.making import make_run
 
@@ -58,7 +58,9 @@ def test_the_run_page_says_everything(client, run, worker):
     text = _text(response)
     for part in (
         "A run", "What it is for.", "Training", "Round 1 / 3", "0 units done", "1 in training",
-        "1 free", "1.2 MB", "No round has been published yet", "modelen/tiny-qwen3", run.format,
+        "1 free", "1.2 MB", "Tokens per second 0", "Leases expired 0",
+        "No result has been checked yet", "No request has been refused",
+        "No round has been published yet", "modelen/tiny-qwen3", run.format,
         "H=2, batches of 2 × 16 tokens", "lr 0.01", "Nesterov", "Old books", "CC0",
         "someone@example.org", "python -m worker_client run http://testserver/c/tiny", "ada",
     ):  # fmt: skip
@@ -75,7 +77,29 @@ def test_the_run_page_draws_the_chart_and_its_table(client, run):
     )
     text = _text(client.get(f"/c/{run.slug}/"))
     assert "From 1.0000 in round 1 to 3.0000 in round 3; lowest 1.0000." in text
-    assert "3 3.0000 2 0 1:30 – – 000000000000" in text
+    assert "3 3.0000 2 1:30 – 4 · 000000000000" in text
+
+
+def test_the_run_page_draws_what_rounds_took_and_says_it_in_words_and_numbers(client, run):
+    _publish(run, range(1, 4))
+    html = client.get(f"/c/{run.slug}/").content.decode()
+    assert 'class="layer up" data-attributes="d:trends.bytes.up" d="M0 100V83.3H33.3' in html
+    assert 'aria-labelledby="bytes-title bytes-summary"' in html
+    text = _text(client.get(f"/c/{run.slug}/"))
+    assert "Volunteers on a GPU on a CPU not said" in text
+    assert "5 in round 3, 1 of them on a GPU; at most 5." in text
+    assert "30 in round 3; at most 30." in text
+    assert "3.0 MB up and 3.0 MB down in round 3." in text
+    assert "In round 3: 1 expired, 2 refused, 0 screened out." in text
+    assert "3 5 1 2 2,700 30 3.0 MB 3.0 MB 1 2 0 3 1 0 –" in text, "the row of the table"
+
+
+def test_the_run_page_tells_of_checks_and_refusals(client, run):
+    _publish(run, range(1, 3))
+    RefusalCount.objects.create(run=run, code="norm_asimi", count=1234)
+    text = _text(client.get(f"/c/{run.slug}/"))
+    assert "6 found valid 2 found invalid 0 not verified 0 under check" in text
+    assert "update too long norm_asimi 1,234" in text
 
 
 def test_older_rounds_are_a_link_away(client, run):

@@ -27,6 +27,7 @@ from coordination.templatetags.live import shown
         (3725, "clock", "1:02:05", "1:02:05"),
         ("ab" * 32, "digest", "abababababab", "abababababab"),
         ("2026-11-29T14:05:10+00:00", "moment", "29 Nov 14:05 UTC", "29 Kas 14:05 UTC"),
+        ("new_code", "refusal", "new_code", "new_code"),
         (None, "loss", "–", "–"),
         ("", "text", "–", "–"),
     ],
