@@ -9,6 +9,7 @@ import sys
 BENCHMARKS = (
     "merge",
     "rules",
+    "codecs",
     "byzantine --quick",
     "server_memory",
     "kills",
