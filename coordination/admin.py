@@ -14,6 +14,8 @@ from coordination.leases.requeue import requeue_unit
 from coordination.models import (
     Check,
     DataShard,
+    Evaluation,
+    HeldOut,
     Lease,
     OuterState,
     RefusalCount,
@@ -291,9 +293,13 @@ class WorkerEventAdmin(ReadOnlyAdmin):
     search_fields = ("worker__name", "reason")
 
 
+def _figure(value: float | None) -> str:
+    return "–" if value is None else format(value, ".3g")
+
+
 @admin.register(Check)
 class CheckAdmin(ReadOnlyAdmin):
-    list_display = ("result", "author", "state", "reason", "farthest", "created_at", "decided_at")
+    list_display = ("result", "author", "state", "reason", "farthest", "gains", "decided_at")
     list_filter = ("state", "reason", "result__unit__round__run")
     list_select_related = ("result__unit__round__run", "result__lease__worker")
     search_fields = ("result__sha256", "result__lease__worker__name")
@@ -309,7 +315,15 @@ class CheckAdmin(ReadOnlyAdmin):
             f"{'∞' if opinion['relative'] is None else format(opinion['relative'], '.3g')} / "
             f"{opinion['tolerance']:g}"
             for opinion in check.evidence
+            if "relative" in opinion
         )
+
+    @admin.display(description=_("gains on own and other rows, harm"))
+    def gains(self, check: Check) -> str:
+        """What each measurement found, in nats per token; harm as a part of the held-out loss."""
+        names = ("own", "other", "harm")
+        measured = [opinion for opinion in check.evidence if "harm" in opinion]
+        return ", ".join(" / ".join(_figure(it[name]) for name in names) for it in measured)
 
 
 @admin.register(Snapshot)
@@ -367,6 +381,32 @@ class RefusalCountAdmin(ReadOnlyAdmin):
     list_display = ("run", "code", "count")
     list_filter = ("run",)
     list_select_related = ("run",)
+
+
+@admin.register(HeldOut)
+class HeldOutAdmin(ReadOnlyAdmin):
+    list_display = ("run", "language", "rows", "tokens", "bytes", "sha256")
+    list_filter = ("run",)
+    list_select_related = ("run",)
+
+
+@admin.register(Evaluation)
+class EvaluationAdmin(ReadOnlyAdmin):
+    list_display = ("snapshot", "language", "loss", "bits_per_byte", "evaluator")
+    list_filter = ("held_out__language", "snapshot__run")
+    list_select_related = ("snapshot__run", "held_out", "result__lease__worker")
+
+    @admin.display(description=_("language"), ordering="held_out__language")
+    def language(self, evaluation: Evaluation) -> str:
+        return evaluation.held_out.language
+
+    @admin.display(description=_("bits per byte"))
+    def bits_per_byte(self, evaluation: Evaluation) -> str:
+        return f"{evaluation.held_out.bits_per_byte(evaluation.loss):.4f}"
+
+    @admin.display(description=_("measured by"))
+    def evaluator(self, evaluation: Evaluation) -> str:
+        return evaluation.result.lease.worker.name
 
 
 @admin.register(Upload)

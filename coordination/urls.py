@@ -4,7 +4,7 @@ from django.urls import path
 
 from coordination.pages.leaderboard import leaderboard_page
 from coordination.pages.views import dashboard_json, live_json, run_page
-from coordination.protocol import delivering, identifying, leasing, reading
+from coordination.protocol import delivering, evaluating, identifying, leasing, reading
 
 app_name = "coordination"
 
@@ -22,6 +22,8 @@ urlpatterns = [
     path("<slug:slug>/adaptor", reading.adaptor, name="adaptor"),
     path("<slug:slug>/fark", reading.fark, name="fark"),
     path("<slug:slug>/veri", reading.veri, name="veri"),
+    path("<slug:slug>/ayrik", evaluating.ayrik, name="ayrik"),
+    path("<slug:slug>/aday", evaluating.aday, name="aday"),
     path("<slug:slug>/sonuc", delivering.sonuc, name="sonuc"),
     path("<slug:slug>/<path:rest>", reading.unknown),
 ]

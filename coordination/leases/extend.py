@@ -6,7 +6,7 @@ from django.db import transaction
 
 from coordination.clock import now
 from coordination.leases.grant import latest_end
-from coordination.models import Lease, Round, Run, Worker, touch
+from coordination.models import Lease, Round, Run, Unit, Worker, touch
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.wire import Progress
 
@@ -23,12 +23,7 @@ def extend_lease(run: Run, lease: Lease, progress: Progress | None = None) -> da
     Worker.objects.filter(pk=lease.worker_id).update(last_seen_at=now())
     locked = Lease.objects.select_for_update(of=("self",))
     lease = locked.select_related("unit__round").get(pk=lease.pk)
-    still_wanted = (
-        run.state in (Run.State.OPEN, Run.State.PAUSED)
-        and lease.state == Lease.State.LIVE
-        and lease.unit.round.state == Round.State.OPEN
-    )
-    if not still_wanted:
+    if lease.state != Lease.State.LIVE or not _is_wanted(run, lease.unit):
         return None
     lease.expires_at = min(now() + timedelta(seconds=run.lease_seconds), latest_end(run, lease))
     if progress:
@@ -38,6 +33,11 @@ def extend_lease(run: Run, lease: Lease, progress: Progress | None = None) -> da
     if progress:
         touch(run.pk)
     return lease.expires_at
+
+
+def _is_wanted(run: Run, unit: Unit) -> bool:
+    goes_on = run.state in (Run.State.OPEN, Run.State.PAUSED)
+    return unit.outlives_round or (goes_on and unit.round.state == Round.State.OPEN)
 
 
 def _promised(lease: Lease, digest: str | None) -> str:

@@ -12,5 +12,11 @@ def free_unit(unit_id: int) -> None:
 
 def bar_from_check(lease: Lease) -> None:
     """A check that came to nothing goes to somebody else, so that nobody can sit on it."""
-    if lease.unit.job == Unit.Job.VERIFY:
+    if lease.unit.is_check:
+        lease.unit.barred.add(lease.worker_id)
+
+
+def bar_after_refusal(lease: Lease) -> None:
+    """Whose answer to a check or an evaluation was refused would give the same again."""
+    if lease.unit.job != Unit.Job.TRAIN:
         lease.unit.barred.add(lease.worker_id)

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from coordination.clock import now
 from coordination.leases.keys import digest, lease_key
-from coordination.leases.pick import Pick, pick_work
+from coordination.leases.pick import Pick, free_evaluations, pick_evaluation, pick_work
 from coordination.leases.quota import check_quota
 from coordination.models import Lease, Round, Run, Unit, Worker, touch
 from coordination.workers.meet import meet_worker
@@ -36,8 +36,8 @@ def grant_lease(
     Raises:
         Refused: FINISHED, REQUEST_USED, WORKER_BUSY, NO_COMMON_ENCODING, or as ``meet_worker``.
     """
-    if run.state == Run.State.FINISHED:
-        raise Refused(Refusal.FINISHED, "the run is over; thank you")
+    if run.state == Run.State.FINISHED and not _may_evaluate(run, request):
+        raise _over()
     worker = meet_worker(run, request, caller)
     return _grant(run, request, address, worker.pk)
 
@@ -51,21 +51,45 @@ def _grant(run: Run, request: LeaseRequest, address: str, worker_id: int) -> Gra
         return _repeat(known, request)
     encoding = _choose_encoding(run, request)
     _note_offer(worker, request, address)
-    if run.state != Run.State.OPEN:
-        return None
-    current = _lock_open_round(run)
-    picked = current and pick_work(run, current, worker, request, address)
-    if not picked:
+    picked = _pick(run, worker, request, address)
+    if picked is None and run.state == Run.State.FINISHED:
+        raise _over()
+    if picked is None:
         return None
     _check_limits(run, worker, address)
     check_quota(worker)
     return _lease(run, picked, worker, request, address, encoding)
 
 
+def _may_evaluate(run: Run, request: LeaseRequest) -> bool:
+    return Job.EVALUATE in request.jobs and free_evaluations(run).exists()
+
+
+def _over() -> Refused:
+    return Refused(Refusal.FINISHED, "the run is over; thank you")
+
+
+def _pick(run: Run, worker: Worker, request: LeaseRequest, address: str) -> Pick | None:
+    """Work for the round that is open; without any, a snapshot to evaluate, but for somebody who
+    could train the next round not while that is about to open.
+    """
+    if run.state in (Run.State.READY, Run.State.PAUSED):
+        return None
+    current = _lock_open_round(run) if run.state == Run.State.OPEN else None
+    if current and (picked := pick_work(run, current, worker, request, address)):
+        return picked
+    is_merging = run.state == Run.State.OPEN and current is None
+    if Job.EVALUATE in request.jobs and not (is_merging and Job.TRAIN in request.jobs):
+        unit = pick_evaluation(run, worker)
+        return Pick(unit) if unit else None
+    return None
+
+
 def _note_offer(worker: Worker, request: LeaseRequest, address: str) -> None:
     """Remember who could check whose results."""
-    worker.verifies, worker.address = Job.VERIFY in request.jobs, address
-    worker.save(update_fields=["verifies", "address"])
+    worker.verifies, worker.evaluates = (job in request.jobs for job in (Job.VERIFY, Job.EVALUATE))
+    worker.address = address
+    worker.save(update_fields=["verifies", "evaluates", "address"])
 
 
 def _repeat(lease: Lease, request: LeaseRequest) -> Grant:
@@ -120,6 +144,8 @@ def _lease(
     token = secrets.token_urlsafe(18)
     key = lease_key(token, request.request_id)
     granted, target = now(), picked.unit.target
+    if target and picked.unit.job == Unit.Job.VERIFY:
+        encoding = target.lease.encoding
     lease = Lease.objects.create(
         token=token,
         unit=picked.unit,
@@ -128,7 +154,7 @@ def _lease(
         request_digest=digest(request.request_id),
         key_digest=digest(key),
         address=address,
-        encoding=target.lease.encoding if target else encoding,  # as what it repeats
+        encoding=encoding,
         granted_at=granted,
         expires_at=granted + timedelta(seconds=run.lease_seconds),
     )

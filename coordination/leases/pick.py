@@ -1,4 +1,7 @@
-"""Which work a worker gets: checks first, then a free shard, near the deadline a straggler's."""
+"""Which work a worker gets: checks first, then a free shard, near the deadline a straggler's.
+
+Evaluation of snapshots is for whoever has nothing of these to do.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,8 +32,7 @@ def pick_work(
 
     Checks come first: each holds a finished result out of the merge until it is made.
     """
-    encodings = request.encodings
-    if Job.VERIFY in request.jobs and (check := pick_check(current, worker, address, encodings)):
+    if check := pick_check(current, worker, address, request):
         return Pick(check)
     if Job.TRAIN not in request.jobs:
         return None
@@ -38,6 +40,22 @@ def pick_work(
         return Pick(shard)
     straggling = _straggler(current, worker) if now() >= backups_from(run, current) else None
     return Pick(straggling, is_backup=True) if straggling else None
+
+
+def free_evaluations(run: Run) -> QuerySet[Unit]:
+    """Free work on snapshots that are still there, the newest first."""
+    free = Unit.objects.filter(round__run=run, job=Unit.Job.EVALUATE, state=Unit.State.FREE)
+    kept = free.filter(snapshot__isnull=False, snapshot__deleted_at=None)
+    return kept.order_by("-snapshot__number", "held_out__language")
+
+
+def pick_evaluation(run: Run, worker: Worker) -> Unit | None:
+    """A snapshot for ``worker`` to evaluate; locks the round that the work belongs to."""
+    unit = free_evaluations(run).exclude(barred=worker).first()
+    if unit is None:
+        return None
+    Round.objects.select_for_update().get(pk=unit.round_id)
+    return Unit.objects.filter(pk=unit.pk, state=Unit.State.FREE).first()
 
 
 def _shards(current: Round, state: Unit.State, worker: Worker) -> QuerySet[Unit]:

@@ -13,7 +13,7 @@ def requeue_unit(unit: Unit) -> bool:
     does, its result still counts.
     """
     round_ = Round.objects.select_for_update().get(pk=unit.round_id)
-    if round_.state != Round.State.OPEN:
+    if round_.state != Round.State.OPEN and not unit.outlives_round:
         return False
     leased = Unit.objects.filter(pk=unit.pk, state=Unit.State.LEASED)
     if not leased.update(state=Unit.State.FREE):

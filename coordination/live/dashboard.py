@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from coordination.clock import now
 from coordination.live.status import HISTORY_ROUNDS, phase_of, status
-from coordination.models import Check, Lease, RefusalCount, Round, RoundTally, Run, Snapshot
+from coordination.models import Check, Lease, RefusalCount, Round, RoundTally, Run, Snapshot, Unit
 from coordination.tallies.measure import measure
 from worker_client.contract.wire import Status
 
@@ -88,6 +88,7 @@ class Dashboard:
             "total": self.total,
             "current": asdict(self.current) if self.current else None,
             "history": [done.model_dump() | asdict(figures) for done, figures in rounds],
+            "held_out": [loss.model_dump() for loss in seen.held_out],
             "snapshots": [asdict(version) for version in self.versions],
         }
 
@@ -142,11 +143,15 @@ def _total(run: Run, current: Round | None, figures: Figures | None) -> dict[str
 
 
 def _speeds(run: Run) -> list[float]:
-    """Tokens per second of each live lease, since it was granted and as far as was told."""
+    """Tokens per second of each live lease, since it was granted and as far as was told; 0 of those
+    that train nothing."""
     live = Lease.objects.filter(unit__round__run=run, state=Lease.State.LIVE)
     at, per_step = now(), run.batch_size * run.seq_len
-    told = live.order_by().values_list("step", "granted_at")
-    return [step * per_step / max(1.0, (at - since).total_seconds()) for step, since in told]
+    told = live.order_by().values_list("step", "granted_at", "unit__job")
+    return [
+        step * (job != Unit.Job.EVALUATE) * per_step / max(1.0, (at - since).total_seconds())
+        for step, since, job in told
+    ]
 
 
 def _checks(total: dict[str, int], current: Round | None) -> dict[str, int]:

@@ -10,6 +10,7 @@ from django.db.models import Avg, F, Max
 from coordination.clock import now
 from coordination.live.chart import MAX_POINTS, loss_chart
 from coordination.live.dashboard import Dashboard, Figures, dashboard
+from coordination.live.held_out import newest_losses
 from coordination.live.status import published
 from coordination.live.trends import trends
 from coordination.models import Lease, Round, Run, Snapshot
@@ -47,6 +48,7 @@ def page_snapshot(run: Run, before: int | None = None) -> dict:
         "refusals": _most_frequent(board.refusals),
         "leases": _leases(run),
         "history": _history(board),
+        "held_out": newest_losses(run),
         "chart": loss_chart(_loss_points(run)),
         "trends": trends(run),
         "snapshot": _newest_snapshot(run),

@@ -3,6 +3,7 @@
 from django.db.models import QuerySet
 
 from coordination.live.counts import active_workers, result_counts, unit_counts
+from coordination.live.held_out import losses_beside
 from coordination.models import Round, Run, Snapshot
 from worker_client.contract.wire import FinishedRound, RunState, Status
 
@@ -26,7 +27,7 @@ def status(run: Run, before: int | None = None, limit: int = HISTORY_ROUNDS) -> 
     live lease or were heard from in the last five minutes; ``tasks`` is about the current round,
     ``results`` about the whole run.
     """
-    current = run.current_round
+    current, history = run.current_round, _history(run, before, limit)
     return Status(
         state=_wire_state(run, current),
         round=current.number if current else 1,
@@ -34,7 +35,8 @@ def status(run: Run, before: int | None = None, limit: int = HISTORY_ROUNDS) -> 
         workers=active_workers(run),
         tasks=unit_counts(current),
         results=result_counts(run),
-        history=_history(run, before, limit),
+        history=history,
+        held_out=losses_beside(run, history),
     )
 
 

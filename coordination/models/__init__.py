@@ -2,9 +2,11 @@
 
 A run has rounds; a round starts from a snapshot and has one unit per shard it uses; a unit is
 leased to a worker; a lease delivers a result; the round's results are merged into the next
-snapshot. Bytes live in the blob store under the digests named here.
+snapshot, and each snapshot is evaluated on held-out data. Bytes live in the blob store under the
+digests named here.
 """
 
+from coordination.models.evaluation import Evaluation, HeldOut
 from coordination.models.files import DataShard, OuterState, Snapshot
 from coordination.models.result import Check, Result
 from coordination.models.round import Round
@@ -17,6 +19,8 @@ __all__ = [
     "SHA256_LENGTH",
     "Check",
     "DataShard",
+    "Evaluation",
+    "HeldOut",
     "Lease",
     "OuterState",
     "RefusalCount",

@@ -69,7 +69,7 @@ class Result(models.Model):
 
 
 class Check(models.Model):
-    """Whether one result could be repeated by others, with the evidence.
+    """Whether one result could be repeated, or has the losses it should; with the evidence.
 
     While it is pending its result is held out of the merge. A result without a check is one of a
     proven worker that the draw passed over.
@@ -79,6 +79,8 @@ class Check(models.Model):
         PENDING = "pending", _("pending")
         VALID = "valid", _("valid")
         INVALID = "invalid", _("invalid")
+        PLAUSIBLE = "plausible", _("plausible by its losses")
+        IMPLAUSIBLE = "implausible", _("implausible by its losses")
         UNDECIDED = "undecided", _("the repetitions differ")
         LATE = "late", _("not verified in time")
         WAIVED = "waived", _("nobody could verify it")
@@ -88,7 +90,7 @@ class Check(models.Model):
         DRAWN = "drawn", _("drawn by lot")
 
     result = models.OneToOneField(Result, models.CASCADE, related_name="verification")
-    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     reason = models.CharField(max_length=10, choices=Reason)
     evidence = models.JSONField(
         default=list,

@@ -32,7 +32,21 @@ class Unit(models.Model):
         null=True,
         blank=True,
         related_name="jobs",
-        help_text=_("The result that a job other than training is about."),
+        help_text=_("The result that is checked by this work."),
+    )
+    snapshot = models.ForeignKey(
+        "Snapshot",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        help_text=_("The snapshot that is evaluated."),
+    )
+    held_out = models.ForeignKey(
+        "HeldOut",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        help_text=_("What it is evaluated on."),
     )
     state = models.CharField(max_length=10, choices=State, default=State.FREE)
     barred = models.ManyToManyField(
@@ -49,14 +63,34 @@ class Unit(models.Model):
                 condition=Q(job="train"),
                 name="one_unit_per_shard",
             ),
+            models.UniqueConstraint(
+                fields=["snapshot", "held_out"],
+                condition=Q(job="evaluate", target=None),
+                name="one_unit_per_snapshot_and_language",
+            ),
             models.CheckConstraint(
-                condition=Q(job="train", target=None) | (~Q(job="train") & Q(target__isnull=False)),
-                name="other_jobs_have_targets",
+                condition=Q(job="train", target=None, snapshot=None)
+                | Q(job="verify", target__isnull=False, snapshot=None)
+                | Q(job="evaluate", target__isnull=False, snapshot=None)
+                | Q(job="evaluate", target=None, snapshot__isnull=False, held_out__isnull=False),
+                name="every_job_has_its_object",
             ),
         ]
 
     def __str__(self) -> str:
+        if self.snapshot:
+            return str(self.snapshot)
         return f"{self.round} #{self.shard}"
+
+    @property
+    def outlives_round(self) -> bool:
+        """Whether the work is wanted whatever becomes of its round: no round waits for it."""
+        return self.snapshot_id is not None
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it is work on another result, which is held out of the merge until it is done."""
+        return self.target_id is not None
 
 
 class Lease(models.Model):

@@ -42,6 +42,9 @@ class Worker(models.Model):
     verifies = models.BooleanField(
         default=False, help_text=_("Offered to check others' results when last heard from.")
     )
+    evaluates = models.BooleanField(
+        default=False, help_text=_("Offered to measure losses when last heard from.")
+    )
     address = models.GenericIPAddressField(null=True, blank=True)
     consecutive_valid = models.PositiveIntegerField(
         default=0, help_text=_("Results in a row that were checked and found right.")

@@ -113,7 +113,7 @@ def _sha256(path: Path) -> str:
 def _post(request: HttpRequest, run: Run, lease: Lease) -> HttpResponseBase:
     """The whole file in one body, hashed while it is written down."""
     length, digest = content_length(request), _content_digest(request)
-    uploads.check_size(run, length)
+    uploads.check_size(run, lease.unit, length)
     known = stored_verdict(lease, digest)
     if known:
         return _verdict(known)

@@ -8,12 +8,13 @@ from coordination.leases.find import find_lease
 from coordination.leases.grant import Grant, grant_lease
 from coordination.live.counts import active_workers
 from coordination.models import DataShard, Round, Run, Snapshot, Unit, Worker
+from coordination.protocol.evaluating import candidates_of, held_out_ref
 from coordination.protocol.http import json_answer, nothing, read_message, worker_view
+from coordination.protocol.refs import shard_ref, snapshot_ref
 from coordination.protocol.source import client_address
 from coordination.results.fate import JOBS
 from worker_client.contract.wire import (
     DeltaRef,
-    FileRef,
     Job,
     LeaseRequest,
     Mode,
@@ -60,8 +61,11 @@ def _wait_seconds(run: Run) -> int:
 
 def task_of(run: Run, grant: Grant, holds: int | None = None) -> Task:
     """The lease as it is told to a worker that holds snapshot ``holds``."""
-    lease, fields = grant.lease, training_fields(run, grant.lease.unit, grant.lease.encoding)
-    job = JOBS[Unit.Job(lease.unit.job)]
+    lease, unit = grant.lease, grant.lease.unit
+    job, fields = JOBS[Unit.Job(unit.job)], training_fields(run, unit, lease.encoding)
+    evaluates = job == Job.EVALUATE
+    if evaluates:
+        fields = fields.model_copy(update={"data": held_out_ref(run, lease)})
     return Task(
         lease_id=lease.token,
         lease_key=grant.key,
@@ -69,7 +73,8 @@ def task_of(run: Run, grant: Grant, holds: int | None = None) -> Task:
         lease_seconds=max(5, int((lease.expires_at - now()).total_seconds())),
         deadline=lease.expires_at,
         target=fields if job == Job.VERIFY else None,
-        delta=_update(run, fields.round, holds),
+        candidates=candidates_of(run, lease) if evaluates else None,
+        delta=None if evaluates else _update(run, fields.round, holds),
         **dict(fields),
     )
 
@@ -77,7 +82,7 @@ def task_of(run: Run, grant: Grant, holds: int | None = None) -> Task:
 def training_fields(run: Run, unit: Unit, encoding: str) -> TrainingFields:
     """What training the unit's shard in its round consists of."""
     round_ = unit.round
-    snapshot = Snapshot.objects.get(run=run, number=round_.number)
+    snapshot = unit.snapshot or Snapshot.objects.get(run=run, number=round_.number)
     shard = DataShard.objects.filter(run=run, index=unit.shard).first()
     return TrainingFields(
         round=round_.number,
@@ -95,8 +100,8 @@ def training_fields(run: Run, unit: Unit, encoding: str) -> TrainingFields:
         base_model=run.manifest.base_ref,
         tokenizer_sha256=run.tokenizer,
         encoding=encoding,
-        snapshot=_file(run, f"/adaptor?tur={round_.number}", snapshot.sha256, snapshot.size),
-        data=_file(run, f"/veri?parca={shard.index}", shard.sha256, shard.size) if shard else None,
+        snapshot=snapshot_ref(run, snapshot),
+        data=shard_ref(run, shard) if shard else None,
     )
 
 
@@ -115,7 +120,3 @@ def _update(run: Run, number: int, holds: int | None) -> DeltaRef | None:
         chunk_bytes=run.chunk_bytes,
         encoding=run.downlink,
     )
-
-
-def _file(run: Run, path: str, sha256: str, size: int) -> FileRef:
-    return FileRef(path=path, sha256=sha256, size=size, chunk_bytes=run.chunk_bytes)

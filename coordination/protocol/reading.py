@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from coordination.live.status import status
-from coordination.models import DataShard, Run, Snapshot, Worker
+from coordination.models import DataShard, HeldOut, Run, Snapshot, Worker
 from coordination.protocol.files import serve_blob
 from coordination.protocol.http import protocol_view, whole_number, worker_view
 from coordination.tallies.gather import count_bytes
@@ -110,8 +110,14 @@ def merges_by_reference(run: Run) -> bool:
 
 
 def jobs_of(run: Run) -> list[str]:
-    """The jobs that a run gives away: results are repeated only where all train on one data."""
-    return [Job.TRAIN.value, *([Job.VERIFY.value] if run.verify and run.serves_data else [])]
+    """The jobs that a run gives away: results are repeated only where all train on one data, and
+    measured where there is data that nobody trains on."""
+    jobs = {
+        Job.TRAIN: True,
+        Job.VERIFY: run.verify and run.serves_data,
+        Job.EVALUATE: HeldOut.objects.filter(run=run).exists(),
+    }
+    return [job.value for job, given in jobs.items() if given]
 
 
 def _cacheable(message: Message, seconds: int) -> JsonResponse:

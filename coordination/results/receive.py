@@ -12,6 +12,7 @@ from django.conf import settings
 
 from coordination.aggregation.check import check_result
 from coordination.models import Lease, Result, Run, Snapshot, Unit
+from coordination.results.evaluation import evaluated, keep_evaluation, read_evaluation
 from coordination.results.take import demand_wanted, store_refusal, stored_verdict, take_result
 from coordination.results.uploads import disk_full
 from coordination.rounds.close import close_if_ready
@@ -19,6 +20,8 @@ from coordination.storage import blobs, snapshot_vector
 from coordination.store.local import BlobMissing
 from coordination.verification.begin import begin_check
 from coordination.verification.judge import judge, opinions_of
+from coordination.verification.judge_losses import judge_losses, measurement_of
+from coordination.verification.measure import shards_to_measure
 from coordination.verification.verifiers import involved
 from worker_client.contract.errors import Refusal, Refused
 
@@ -53,7 +56,7 @@ def receive_result(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
     if known:
         return known
     try:
-        result = _check_and_take(run, lease, file, sha256)
+        result = _read_and_take(run, lease, file, sha256)
     except Refused as refused:
         if refused.refusal not in LASTING:
             raise
@@ -67,13 +70,32 @@ def receive_result(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
     return result
 
 
-def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
+def _read_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
     demand_wanted(lease, lease.unit.round)
     if lease.commitment and lease.commitment != sha256:
         raise Refused(
             Refusal.COMMITMENT_MISMATCH,
             "this is not the file whose digest was told before",
         )
+    if lease.unit.job == Unit.Job.EVALUATE:
+        return _take_evaluation(run, lease, file, sha256)
+    return _check_and_take(run, lease, file, sha256)
+
+
+def _take_evaluation(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
+    """A snapshot's loss is kept, a result's judges it."""
+    target = lease.unit.target
+    candidates = 1 if target is None else 2 + 2 * len(shards_to_measure(run, lease.unit))
+    answer = read_evaluation(lease, file, candidates)
+    result = evaluated(lease, answer, sha256, file.stat().st_size)
+    if target is None:
+        return take_result(run, lease, result, (), lambda: keep_evaluation(result))
+    opinion = measurement_of(target, result, answer.losses)
+    parties = involved(target).values_list("worker", flat=True)
+    return take_result(run, lease, result, parties, lambda: judge_losses(run, target, opinion))
+
+
+def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
     start = Snapshot.objects.get(run=run, number=lease.unit.round.number)
     try:
         with blobs().new_file() as writer:

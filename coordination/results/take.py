@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from django.db import transaction
 
-from coordination.leases.free import bar_from_check, free_unit
+from coordination.leases.free import bar_after_refusal, free_unit
 from coordination.models import Check, Lease, Result, Round, Run, Unit, touch
 from coordination.trust.record import lock_workers, record_delivery, record_error
 from worker_client.contract.errors import Refusal, Refused
@@ -58,7 +58,7 @@ def take_result(
 
 def demand_wanted(lease: Lease, round_: Round) -> None:
     """Raises Refused when the round is closed, the lease has ended, or the unit is held."""
-    if round_.state != Round.State.OPEN:
+    if round_.state != Round.State.OPEN and not lease.unit.outlives_round:
         raise Refused(
             Refusal.ROUND_CLOSED,
             f"round {round_.number} has closed without this result",
@@ -70,7 +70,7 @@ def demand_wanted(lease: Lease, round_: Round) -> None:
 
 def _is_moot(unit: Unit) -> bool:
     """Whether the unit is work on a result whose check is over."""
-    if unit.job != Unit.Job.VERIFY:
+    if not unit.is_check:
         return False
     return not Check.objects.filter(result=unit.target_id, state=Check.State.PENDING).exists()
 
@@ -96,7 +96,7 @@ def store_refusal(lease: Lease, sha256: str, size: int, refused: Refused) -> Non
     mine.filter(state=Lease.State.EXPIRED).update(state=Lease.State.REFUSED)
     if was_live:
         free_unit(lease.unit_id)
-        bar_from_check(lease)
+        bar_after_refusal(lease)
     if is_new and refused.refusal not in UNLUCKY:
         record_error(lease.worker_id)
     touch(round_.run_id)

@@ -10,8 +10,9 @@ from typing import Protocol
 
 from django.db import transaction
 
-from coordination.models import Lease, Run, Upload
+from coordination.models import Lease, Run, Unit, Upload
 from coordination.storage import demand_space, upload_path
+from worker_client.contract import MAX_JSON_BYTES
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.tensors import MAX_HEADER_BYTES
 from worker_client.contract.wire import Announcement
@@ -23,17 +24,20 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def size_limit(run: Run) -> int:
-    """The largest result file, in bytes, that can be valid for the run's format."""
+def size_limit(run: Run, unit: Unit) -> int:
+    """The largest result file, in bytes, that can be valid for the unit's job and format."""
+    if unit.job == Unit.Job.EVALUATE:
+        return MAX_JSON_BYTES
     return 8 + MAX_HEADER_BYTES + run.manifest.data_bytes
 
 
-def check_size(run: Run, size: int) -> None:
+def check_size(run: Run, unit: Unit, size: int) -> None:
     """Raises Refused TOO_LARGE before any byte of an impossible file travels."""
-    if size > size_limit(run):
+    limit = size_limit(run, unit)
+    if size > limit:
         raise Refused(
             Refusal.TOO_LARGE,
-            f"{size} bytes announced; a result of {run.format} has at most {size_limit(run)}",
+            f"{size} bytes announced; a result of this task has at most {limit}",
         )
 
 
@@ -43,7 +47,7 @@ def announce(run: Run, lease: Lease, announcement: Announcement) -> bool:
     Raises:
         Refused: TOO_LARGE or DISK_FULL, both before a byte travels.
     """
-    check_size(run, announcement.size)
+    check_size(run, lease.unit, announcement.size)
     known = Upload.objects.filter(lease=lease).first()
     if known and (known.size, known.sha256) == (announcement.size, announcement.sha256):
         return False

@@ -63,9 +63,10 @@ def _counted_at(result: Result) -> datetime:
 
 
 def _end_leases(round_: Round) -> None:
-    live = Lease.objects.filter(unit__round=round_, state=Lease.State.LIVE)
+    units = Unit.objects.filter(round=round_, snapshot=None)  # evaluation goes on
+    live = Lease.objects.filter(unit__in=units, state=Lease.State.LIVE)
     live.update(state=Lease.State.EXPIRED)
-    Unit.objects.filter(round=round_, state=Unit.State.LEASED).update(state=Unit.State.FREE)
+    units.filter(state=Unit.State.LEASED).update(state=Unit.State.FREE)
 
 
 def _nudge_merge(round_id: int) -> None:

@@ -1,5 +1,6 @@
-"""Create a run: its settings, first snapshot, data shards and first round, all or nothing."""
+"""Create a run: its settings, first snapshot, data and first round, all or nothing."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from django.db import transaction
 
 from coordination.aggregation.rules import RULES, SharesRule
 from coordination.clock import now
-from coordination.models import SHA256_LENGTH, DataShard, Run, Snapshot
+from coordination.models import SHA256_LENGTH, DataShard, HeldOut, Run, Snapshot
+from coordination.rounds.evaluate import ask_for_evaluation
 from coordination.rounds.open import open_round
 from coordination.storage import blobs
 from coordination.store.local import Blob
@@ -23,17 +25,29 @@ COPY_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class StoredShard:
+    """``tokens`` are those that are predicted, ``bytes`` their UTF-8 bytes, as the file says."""
+
     blob: Blob
     rows: int
+    tokens: int
+    bytes: int
 
 
-def create_run(run: Run, first_snapshot: Path, shards: list[Path], *, start: bool = True) -> Run:
+def create_run(
+    run: Run,
+    first_snapshot: Path,
+    shards: list[Path],
+    *,
+    held_out: Mapping[str, Path] | None = None,
+    start: bool = True,
+) -> Run:
     """Save ``run`` with its files and open round 1; ``start`` False leaves it ready.
 
     Args:
         run: unsaved, fully described.
         first_snapshot: safetensors file in manifest order.
         shards: one safetensors file per shard, or empty when workers bring their own data.
+        held_out: by language, a shard of text that nobody trains on.
 
     Raises:
         ValidationError: names the field and the remedy.
@@ -44,19 +58,28 @@ def create_run(run: Run, first_snapshot: Path, shards: list[Path], *, start: boo
         raise ValidationError(f"the run has {run.shards} shards but {len(shards)} files were given")
     snapshot_blob, data_start = store_snapshot(run.manifest, first_snapshot)
     stored = [store_shard(run, path) for path in shards]
-    with blobs().kept(snapshot_blob.sha256, *(shard.blob.sha256 for shard in stored)):
-        return _save(run, snapshot_blob, data_start, stored, start)
+    measures = [_held_out(run, language, path) for language, path in (held_out or {}).items()]
+    digests = [shard.blob.sha256 for shard in stored] + [it.sha256 for it in measures]
+    with blobs().kept(snapshot_blob.sha256, *digests):
+        return _save(run, snapshot_blob, data_start, stored, measures, start)
 
 
 @transaction.atomic
-def _save(run: Run, snapshot: Blob, data_start: int, shards: list[StoredShard], start: bool) -> Run:
+def _save(
+    run: Run,
+    blob: Blob,
+    data_start: int,
+    shards: list[StoredShard],
+    held_out: list[HeldOut],
+    start: bool,
+) -> Run:
     run.state = Run.State.OPEN if start else Run.State.READY
     run.save()
-    Snapshot.objects.create(
+    snapshot = Snapshot.objects.create(
         run=run,
         number=1,
-        sha256=snapshot.sha256,
-        size=snapshot.size,
+        sha256=blob.sha256,
+        size=blob.size,
         data_start=data_start,
     )
     DataShard.objects.bulk_create(
@@ -69,7 +92,8 @@ def _save(run: Run, snapshot: Blob, data_start: int, shards: list[StoredShard], 
         )
         for i, shard in enumerate(shards)
     )
-    open_round(run, 1, now())
+    HeldOut.objects.bulk_create(held_out)
+    ask_for_evaluation(snapshot, open_round(run, 1, now()))
     return run
 
 
@@ -137,7 +161,29 @@ def store_shard(run: Run, path: Path) -> StoredShard:
         raise ValidationError(
             f"{path.name} was not made with the tokenizer of {run.manifest.model_name}"
         )
-    return StoredShard(_store(path), rows)
+    told = (header.metadata.get(name, "") for name in ("token", "bayt"))
+    tokens, size = (int(text) if text.isascii() and text.isdigit() else 0 for text in told)
+    return StoredShard(_store(path), rows, tokens, size)
+
+
+def _held_out(run: Run, language: str, path: Path) -> HeldOut:
+    """An unsaved row of a shard that says how much it has to predict."""
+    shard = store_shard(run, path)
+    if not 0 < shard.tokens <= shard.rows * (run.seq_len - 1) or shard.bytes < 1:
+        raise ValidationError(
+            f"{path.name} does not say how many tokens and bytes it has; make it with shard_text"
+        )
+    held_out = HeldOut(
+        run=run,
+        language=language,
+        sha256=shard.blob.sha256,
+        size=shard.blob.size,
+        rows=shard.rows,
+        tokens=shard.tokens,
+        bytes=shard.bytes,
+    )
+    held_out.clean_fields(exclude=["run"])
+    return held_out
 
 
 def _header(path: Path) -> Header:

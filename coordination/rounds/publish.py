@@ -8,6 +8,7 @@ from django.db import transaction
 from coordination.aggregation.merge import MergeReport
 from coordination.clock import now
 from coordination.models import OuterState, Result, Round, Run, Snapshot, Unit, touch
+from coordination.rounds.evaluate import ask_for_evaluation
 from coordination.rounds.open import open_round
 from coordination.store.local import Blob
 from coordination.tallies.measure import keep_measures
@@ -47,6 +48,7 @@ def publish_round(
     _record(round_, merged.report)
     round_.save()
     keep_measures(round_)
+    ask_for_evaluation(merged.snapshot, round_)
     _go_on(round_.run, round_)
     touch(round_.run_id)
     return True
@@ -73,7 +75,8 @@ def _mark(results: list[Result], state: Result.State) -> None:
 
 
 def _go_on(run: Run, published: Round) -> None:
-    Unit.objects.filter(round=published, state=Unit.State.LEASED).update(state=Unit.State.FREE)
+    leased = Unit.objects.filter(round=published, snapshot=None, state=Unit.State.LEASED)
+    leased.update(state=Unit.State.FREE)
     if published.number < run.rounds:
         open_round(run, published.number + 1, now())
     else:

@@ -5,7 +5,7 @@ import time
 from django.db.models import Q
 
 from coordination.clock import now
-from coordination.models import DataShard, Lease, OuterState, Result, Run, Snapshot, Upload
+from coordination.models import DataShard, HeldOut, Lease, OuterState, Result, Run, Snapshot, Upload
 from coordination.storage import blobs, upload_path
 
 ONE_DAY_S = 86_400.0
@@ -42,6 +42,7 @@ def is_named(sha256: str) -> bool:
         live.filter(Q(sha256=sha256) | Q(delta_sha256=sha256)).exists()
         or OuterState.objects.filter(snapshot__deleted_at=None, sha256=sha256).exists()
         or DataShard.objects.filter(sha256=sha256).exists()
+        or HeldOut.objects.filter(sha256=sha256).exists()
         or Result.objects.filter(vector_sha256=sha256).exists()
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from coordination.clock import now
-from coordination.models import Lease, Worker
+from coordination.models import Lease, Unit, Worker
 from coordination.trust.policy import Quota
 
 QUOTA = Quota()
@@ -34,10 +34,11 @@ def record_error(worker_id: int) -> None:
 
 
 def record_delivery(lease: Lease) -> None:
-    """A result of the lease was taken in: the quota recovers, and how long it took is noted."""
+    """A result was taken in: the quota recovers, and how long training took is noted."""
     worker = Worker.objects.get(pk=lease.worker_id)
     worker.quota = QUOTA.after_success(worker.quota)
-    seconds = (now() - lease.granted_at).total_seconds()
-    before = seconds if worker.task_seconds is None else worker.task_seconds
-    worker.task_seconds = (1 - NEWEST_COUNTS) * before + NEWEST_COUNTS * seconds
+    if lease.unit.job != Unit.Job.EVALUATE:
+        seconds = (now() - lease.granted_at).total_seconds()
+        before = seconds if worker.task_seconds is None else worker.task_seconds
+        worker.task_seconds = (1 - NEWEST_COUNTS) * before + NEWEST_COUNTS * seconds
     worker.save(update_fields=["quota", "task_seconds"])

@@ -4,21 +4,24 @@ from coordination.clock import now
 from coordination.models import Check, Lease, Result, Unit
 
 DIFFERS = "dogrulama_tutmadi"
+IMPLAUSIBLE = "olcum_tutmadi"
 
 
 def finish_check(check: Check, state: Check.State) -> None:
     """Set a pending check's verdict. Call it with the round locked.
 
-    A result found invalid, or one about which the repetitions differ, leaves the round, and its
-    shard is free again for anybody else; else the result stands.
+    A result found wrong, or one about which the others differ, leaves the round, and its shard
+    is free again for anybody else; else the result stands.
     """
     check.state, check.decided_at = state, now()
     check.save(update_fields=["state", "decided_at"])
-    jobs = Unit.objects.filter(target=check.result, job=Unit.Job.VERIFY)
+    jobs = Unit.objects.filter(target=check.result)
     Lease.objects.filter(unit__in=jobs, state=Lease.State.LIVE).update(state=Lease.State.EXPIRED)
     jobs.update(state=Unit.State.DONE)
     if state == Check.State.INVALID:
         _let_go(check.result, Result.State.SCREENED, DIFFERS)
+    elif state == Check.State.IMPLAUSIBLE:
+        _let_go(check.result, Result.State.SCREENED, IMPLAUSIBLE)
     elif state == Check.State.UNDECIDED:
         _let_go(check.result, Result.State.UNVERIFIED, "")
 

@@ -9,13 +9,14 @@ from coordination.models import Check, Lease, Result, Round, Unit, touch
 from coordination.trust.record import lock_workers
 from coordination.verification.finish import finish_check
 from coordination.verification.judge import decide_at_last
-from coordination.verification.verifiers import involved, verifiers
+from coordination.verification.judge_losses import decide_by_losses, is_about_losses
+from coordination.verification.verifiers import checkers, involved
 
 
 def settle_checks(round_: Round) -> int:
     """End every pending check of an open round that has nobody to make it; returns how many.
 
-    With nobody left who could repeat a result, it counts and is recorded as unverified; a
+    With nobody left who could check a result, it counts and is recorded as unverified; a
     dispute is decided by what was said in it once the deadline is there. A
     round's length after its deadline no check is waited for any longer, so that workers who
     offer to verify and never do cannot keep a round open. Safe to call at any time.
@@ -35,7 +36,9 @@ def _settle(pk: int) -> bool:
     if not _is_hopeless(check.result, round_, disputed=bool(check.evidence)):
         return False
     run = check.result.unit.round.run
-    if check.evidence:
+    if is_about_losses(check):
+        decide_by_losses(run, check)
+    elif check.evidence:
         decide_at_last(run, check)
     else:
         finish_check(check, Check.State.WAIVED)
@@ -49,9 +52,9 @@ def _is_hopeless(result: Result, round_: Round, *, disputed: bool) -> bool:
         return True
     if disputed and late < timedelta(0):
         return False
-    jobs = Unit.objects.filter(target=result, job=Unit.Job.VERIFY)
+    jobs = Unit.objects.filter(target=result)
     under_way = Lease.objects.filter(unit__in=jobs, state=Lease.State.LIVE).exists()
-    return not under_way and not verifiers(result).exists()
+    return not under_way and not checkers(result).exists()
 
 
 def leave_out_unverified(round_: Round) -> None:

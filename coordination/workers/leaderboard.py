@@ -4,7 +4,7 @@ from django.db.models import Count, FloatField, Q, QuerySet, Sum, Value
 from django.db.models.functions import Cast, Coalesce
 
 from coordination.live.counts import STANDING
-from coordination.models import Result, Run, Worker
+from coordination.models import Result, Run, Unit, Worker
 from coordination.results.tokens import credited_tokens
 from coordination.workers.find import registered
 
@@ -23,12 +23,13 @@ def leaderboard(run: Run, sort: str = DEFAULT_SORT) -> QuerySet[Worker]:
         sort = DEFAULT_SORT
     # Repeating another's task to check it is as much work as the task was.
     accepted = Q(lease__result__state__in=(*STANDING, Result.State.USED))
+    measured = Q(lease__unit__job=Unit.Job.EVALUATE)
     said = credited_tokens(run, "lease__result__tokens")
     listed = registered(run).filter(is_listed=True, state__in=_SHOWN_STATES)
     rows = listed.annotate(
         results=Count("lease__result"),
         tasks=Count("lease__result", filter=accepted),
-        tokens=Coalesce(Sum(said, filter=accepted), Value(0)),
+        tokens=Coalesce(Sum(said, filter=accepted & ~measured), Value(0)),
     ).filter(tasks__gt=0)
     share = Cast("tasks", FloatField()) / Cast("results", FloatField())
     return rows.annotate(share=share).order_by(sort, "name")

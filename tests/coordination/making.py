@@ -1,6 +1,7 @@
 """Real files and rows for the coordinator's tests, at the tiny format's size."""
 
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,23 @@ def write_weights(
 def write_shard(path: Path, fmt: Format, rows: int, seq_len: int, seed: int = 0) -> Path:
     """A cpt data shard with random token ids."""
     ids = np.random.default_rng(seed).integers(0, fmt.vocab_size, (rows, seq_len), "<i4")
+    targets = str(rows * (seq_len - 1))  # a token of the tiny tokenizer is a byte
     metadata = {"belirtec_sha256": fmt.tokenizer_sha256 or "ab" * 32}
+    metadata |= {"token": targets, "bayt": targets}
     path.write_bytes(build_header([("input_ids", "I32", ids.shape)], metadata) + ids.tobytes())
     return path
 
 
-def make_run(folder: Path, slug: str = "tiny", *, start: bool = True, **fields) -> Run:
+def make_run(
+    folder: Path,
+    slug: str = "tiny",
+    *,
+    start: bool = True,
+    languages: Iterable[str] = (),
+    **fields,
+) -> Run:
     """A run, of the tiny format and merged by the reference rule unless told otherwise, that
-    serves its shards; open at round 1."""
+    serves its shards and has a held-out one of each of the ``languages``; open at round 1."""
     values: dict[str, Any] = {
         "slug": slug,
         "name": slug,
@@ -62,7 +72,11 @@ def make_run(folder: Path, slug: str = "tiny", *, start: bool = True, **fields) 
         write_shard(folder / f"{slug}-shard-{i}.safetensors", fmt, 8, values["seq_len"], i)
         for i in range(values["shards"])
     ]
-    return create_run(Run(**values), snapshot, shards, start=start)
+    held_out = {
+        name: write_shard(folder / f"{slug}-{name}.safetensors", fmt, 4, values["seq_len"], 100 + i)
+        for i, name in enumerate(languages)
+    }
+    return create_run(Run(**values), snapshot, shards, held_out=held_out, start=start)
 
 
 class WorkerOf:

@@ -20,9 +20,10 @@ from worker_client.client.link import Link
 from worker_client.client.patience import Backoff, Patience
 from worker_client.contract.addresses import AddressRefused, check_base_url
 from worker_client.contract.errors import Refusal
+from worker_client.contract.wire import Job
 from worker_client.display import events
 from worker_client.display.screens import Display, open_display
-from worker_client.loop.limits import DiskShort, Limits, TaskRefused
+from worker_client.loop.limits import JOBS, DiskShort, Limits, TaskRefused
 from worker_client.loop.registration import Identity
 from worker_client.loop.stop import StopSignals
 from worker_client.loop.task import Bench, Totals
@@ -41,6 +42,7 @@ EXITS: dict[type[Exception], Exit] = {
     StateBusy: Exit.BUSY,
     OSError: Exit.COMPUTER,
 }
+JOB_NAMES = {job.name.lower(): job for job in JOBS}
 REMEDIES = {
     Refusal.NAME_TAKEN.code: "; choose another with --name",
     Refusal.TOKEN_REQUIRED.code: (
@@ -102,6 +104,15 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="IP",
         help="connect from this address of the computer, where it has several",
     )
+    parser.add_argument(
+        "--jobs",
+        nargs="+",
+        type=job_argument,
+        default=list(JOBS),
+        metavar="JOB",
+        help=f"what to do, of {', '.join(JOB_NAMES)} (default: all); a computer without a "
+        "graphics card is of use with: --jobs verify evaluate",
+    )
     _add_caps(parser)
     parser.set_defaults(execute=execute)
 
@@ -129,6 +140,16 @@ def _add_caps(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="most bytes up and down for one task (default: 4G)",
     )
+
+
+def job_argument(text: str) -> Job:
+    """A job by its English or its wire name."""
+    try:
+        return JOB_NAMES.get(text) or Job(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is no job; choose from {', '.join(JOB_NAMES)}"
+        ) from None
 
 
 def address_argument(text: str) -> str:
@@ -192,7 +213,9 @@ def _work(args: argparse.Namespace, display: Display, totals: Totals) -> str:
             trainer=trainer,
             display=display,
             totals=totals,
-            limits=Limits(args.max_hours, args.max_disk, args.max_transfer),
+            limits=Limits(
+                args.max_hours, args.max_disk, args.max_transfer, tuple(dict.fromkeys(args.jobs))
+            ),
             own_data=args.data,
         )
         name = args.name or own_name(root)

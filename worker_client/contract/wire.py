@@ -20,6 +20,8 @@ from worker_client.contract.addresses import RelativePath
 ONE_DAY_S = 86_400
 MAX_TOKENS_PER_TASK = 2**32
 MAX_SNAPSHOT_BYTES = 64 * 2**30
+MAX_CANDIDATES = 16
+WORST_LOSS = 1e6  # told also for a loss that is no finite number
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 WorkerName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{3,32}$")]
@@ -32,7 +34,7 @@ LeaseKey = Annotated[str, Field(pattern=r"^[\x21-\x7e]{16,256}$")]
 ChunkBytes = Annotated[int, Field(ge=64 * 1024, le=8 * 2**20)]
 LeaseSeconds = Annotated[int, Field(ge=5, le=30 * ONE_DAY_S)]
 RoundNumber = Annotated[int, Field(ge=1, le=10**6 + 1)]
-Loss = Annotated[float, Field(ge=0, le=1e6)]
+Loss = Annotated[float, Field(ge=0, le=WORST_LOSS)]
 ShortText = Annotated[str, Field(max_length=300)]
 # A NUL is text in JSON, but not in PostgreSQL.
 StorableText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
@@ -75,6 +77,8 @@ class Standing(StrEnum):
 
 
 RAW_ENCODING = "ham"
+# A result as a coordinator keeps it: float32 in manifest order and nothing else.
+VECTOR_ENCODING = "vektor"
 REFERENCE_MERGE = "referans"
 
 
@@ -166,8 +170,23 @@ class TrainingFields(Message):
         return self
 
 
+class Candidate(Message):
+    """What ``olc`` scores: a snapshot, or ``result`` that was trained from it, on ``data`` or
+    else the task's. ``shard``: only the rows that training that shard takes in the task's round."""
+
+    snapshot: FileRef = Field(alias="adaptor")
+    result: FileRef | None = Field(alias="sonuc", default=None)
+    encoding: ShortText = Field(alias="kodlama", default=RAW_ENCODING)
+    data: FileRef | None = Field(alias="veri", default=None)
+    shard: Annotated[int, Field(ge=0, lt=10**6)] | None = Field(alias="parca", default=None)
+
+
+Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=MAX_CANDIDATES)]
+
+
 class Task(TrainingFields):
-    """A lease: everything a worker needs to do one job. ``target`` is what ``dogrula`` repeats."""
+    """A lease: everything a worker needs to do one job. ``target`` is what ``dogrula`` repeats,
+    ``candidates`` what ``olc`` scores."""
 
     lease_id: LeaseId = Field(alias="gorev")
     lease_key: LeaseKey = Field(alias="anahtar")
@@ -176,17 +195,35 @@ class Task(TrainingFields):
     deadline: AwareDatetime = Field(alias="son")
     target: TrainingFields | None = Field(alias="hedef", default=None)
     delta: DeltaRef | None = Field(alias="fark", default=None)
+    candidates: (
+        Annotated[list[Candidate], Field(min_length=1, max_length=MAX_CANDIDATES)] | None
+    ) = Field(alias="aday", default=None)
 
     @model_validator(mode="after")
     def _job_has_its_fields(self) -> Self:
         if (self.job == Job.VERIFY) != (self.target is not None):
             raise ValueError("hedef belongs to dogrula, and dogrula needs it")
+        if (self.job == Job.EVALUATE) != (self.candidates is not None):
+            raise ValueError("aday belongs to olc, and olc needs it")
         return self
 
     @property
     def training(self) -> TrainingFields:
         """What is to be trained: of a check the task under check, else the task itself."""
         return self.target or self
+
+
+class Evaluation(Message):
+    """What ``olc`` answers: a mean loss for each candidate, in nats per token, and over how many
+    tokens and UTF-8 bytes of the task's data; 0 bytes where the file does not tell."""
+
+    losses: list[Loss] = Field(alias="kayip", min_length=1, max_length=MAX_CANDIDATES)
+    tokens: Annotated[int, Field(ge=1, le=2**53 - 1)] = Field(alias="token")
+    bytes: Annotated[int, Field(ge=0, le=2**53 - 1)] = Field(alias="bayt")
+    seconds: Annotated[float, Field(ge=0, le=1e8)] | None = Field(alias="sure_s", default=None)
+    device: StorableText = Field(alias="cihaz", default="", max_length=100)
+    dtype: StorableText = Field(default="", max_length=40)
+    version: StorableText = Field(alias="surum", default="", max_length=40)
 
 
 class About(Message):
@@ -240,6 +277,15 @@ class FinishedRound(Message):
     lora_bias: float | None = Field(alias="lora_sapma", default=None)
 
 
+class HeldOutLoss(Message):
+    """Loss of snapshot ``number`` on held-out text of ``language``, and bits per UTF-8 byte."""
+
+    number: RoundNumber = Field(alias="surum")
+    language: ShortText = Field(alias="dil")
+    loss: float = Field(alias="kayip")
+    bits_per_byte: float = Field(alias="bit_bayt")
+
+
 class Status(Message):
     """``GET /durum``: public live state."""
 
@@ -250,6 +296,7 @@ class Status(Message):
     tasks: TaskCounts = Field(alias="gorev")
     results: ResultCounts = Field(alias="sonuc")
     history: list[FinishedRound] = Field(alias="gecmis", default=[])
+    held_out: list[HeldOutLoss] = Field(alias="olcum", default=[])
 
 
 class Progress(Message):

@@ -73,7 +73,12 @@ def make_shards(
         planes = 2 if mode == "sft" else 1
         whole = np.memmap(spool, "<i4", mode="r", shape=(total, planes, seq_len))
         files = [
-            write_shard(folder / shard_name(number), whole[number::shards][:each], codec.sha256)
+            write_shard(
+                folder / shard_name(number),
+                whole[number::shards][:each],
+                codec.sha256,
+                codec.byte_lengths,
+            )
             for number in range(shards)
         ]
     report = ShardReport(files, each * shards, total - each * shards, counts)

@@ -17,10 +17,12 @@ CHECKED_ROWS = 4096
 
 @dataclass(frozen=True)
 class Shard:
-    """``input_ids`` int32 ``[rows, seq]``; ``labels`` likewise (-100: no loss), None for cpt."""
+    """``input_ids`` int32 ``[rows, seq]``; ``labels`` likewise (-100: no loss), None for cpt.
+    ``target_bytes``: UTF-8 bytes of all predicted tokens, 0 where the file does not say."""
 
     input_ids: np.ndarray
     labels: np.ndarray | None
+    target_bytes: int = 0
 
     @property
     def rows(self) -> int:
@@ -56,7 +58,8 @@ def open_shard(
     if labels is not None and labels.shape != ids.shape:
         raise DataError(f"the shard {path.name} has not as many labels as input_ids")
     _check_range(path, ids, labels, fmt.vocab_size)
-    return Shard(ids, labels)
+    told = header.metadata.get("bayt", "")
+    return Shard(ids, labels, int(told) if told.isascii() and told.isdigit() else 0)
 
 
 def _read_rows(path: Path, header: Header, name: str, seq_len: int) -> np.ndarray:

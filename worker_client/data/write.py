@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from worker_client.contract.recipe import IGNORED_LABEL
 from worker_client.contract.tensors import build_header
 
 COPIED_ROWS = 4096
@@ -25,13 +26,22 @@ def shard_name(number: int) -> str:
     return f"shard-{number:05d}.safetensors"
 
 
-def write_shard(path: Path, rows: np.ndarray, tokenizer_sha256: str) -> ShardFile:
-    """``rows``: int32 ``[n, 1 or 2, seq]``, input_ids and labels."""
+def write_shard(
+    path: Path, rows: np.ndarray, tokenizer_sha256: str, byte_lengths: np.ndarray | None = None
+) -> ShardFile:
+    """``rows``: int32 ``[n, 1 or 2, seq]``, input_ids and labels.
+
+    With ``byte_lengths``, the UTF-8 bytes that each token id stands for (``[vocab]``), the file
+    says how many tokens and bytes it has to predict.
+    """
     count, planes, seq_len = rows.shape
     listed = [(name, "I32", (count, seq_len)) for name in ("input_ids", "labels")[:planes]]
+    metadata = {"belirtec_sha256": tokenizer_sha256}
+    if byte_lengths is not None:
+        metadata |= _targets(rows, byte_lengths)
     digest, temporary = hashlib.sha256(), path.with_suffix(".part")
     with temporary.open("wb") as file:
-        for piece in _pieces(build_header(listed, {"belirtec_sha256": tokenizer_sha256}), rows):
+        for piece in _pieces(build_header(listed, metadata), rows):
             digest.update(piece)
             file.write(piece)
         size = file.tell()
@@ -39,6 +49,15 @@ def write_shard(path: Path, rows: np.ndarray, tokenizer_sha256: str) -> ShardFil
         os.fsync(file.fileno())
     temporary.replace(path)
     return ShardFile(path.name, digest.hexdigest(), size, count)
+
+
+def _targets(rows: np.ndarray, byte_lengths: np.ndarray) -> dict[str, str]:
+    tokens = size = 0
+    for start in range(0, len(rows), COPIED_ROWS):
+        labels = rows[start : start + COPIED_ROWS, -1, 1:]
+        targets = labels[labels != IGNORED_LABEL]
+        tokens, size = tokens + targets.size, size + int(byte_lengths[targets].sum())
+    return {"token": str(tokens), "bayt": str(size)}
 
 
 def _pieces(header: bytes, rows: np.ndarray) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ FATES = {
     "elendi": "was screened out",
     "denetlenemedi": "was left out: nobody could verify it in time",
     "ret": "was refused",
-    "kullanildi": "was used to check another volunteer's result",
+    "kullanildi": "was used to check another volunteer's result or to measure a snapshot",
     "silindi": "is no longer known to the coordinator",
 }
 SCREENED = {
@@ -22,6 +22,7 @@ SCREENED = {
     "fazla_hizli": "it came faster than the task can be done",
     "norm_aykiri": "it moved far further, or far less, than the round's others",
     "yon_aykiri": "it leads against the round's others",
+    "olcum_tutmadi": "two others measured losses that such training does not lead to",
     "dogrulama_tutmadi": "two others repeated the task and got another result",
 }
 
@@ -88,7 +89,8 @@ class Ready(Event):
 @dataclass(frozen=True)
 class Leased(Event):
     """``resumed``: a lease that an earlier process of this worker had already taken. ``job`` is
-    the protocol's name: ``egit`` trains, ``dogrula`` repeats a training to check its result."""
+    the protocol's name: ``egit`` trains, ``dogrula`` repeats a training to check its result,
+    ``olc`` measures losses."""
 
     name = "leased"
     lease_id: str
@@ -161,6 +163,22 @@ class Trained(Event):
             f"trained {self.tokens} tokens in {self.train_s:.1f} s, "
             f"loss {self.loss_first:.4f} to {self.loss_last:.4f}"
         )
+
+
+@dataclass(frozen=True)
+class Scored(Event):
+    """The mean loss of each candidate of an ``olc`` task; ``tokens`` of the task's own data."""
+
+    name = "scored"
+    lease_id: str
+    round: int
+    losses: list[float]
+    tokens: int
+    seconds: float
+
+    def text(self) -> str:
+        losses = ", ".join(f"{loss:.4f}" for loss in self.losses)
+        return f"measured loss {losses} in {self.seconds:.1f} s"
 
 
 @dataclass(frozen=True)

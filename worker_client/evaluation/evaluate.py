@@ -1,6 +1,6 @@
 """Verb: held-out loss in nats per token and bits per byte."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from math import log
@@ -13,19 +13,17 @@ from worker_client.contract.formats import AdapterFormat, Format
 from worker_client.contract.recipe import IGNORED_LABEL
 from worker_client.data.errors import DataError
 from worker_client.data.shard import open_shard
+from worker_client.evaluation.score import BATCH_TOKENS, batch_rows, score
 from worker_client.evaluation.windows import batches, windows
 from worker_client.models.load import load_codec
 from worker_client.models.progress import Progress, silent
 from worker_client.models.store import ModelStore
 from worker_client.training.device import choose_device
 from worker_client.training.errors import SnapshotRefused
-from worker_client.training.loss import count_targets, summed_loss
 from worker_client.training.trainee import make_trainee
 
 if TYPE_CHECKING:
     from worker_client.training.adapter import Adapter
-
-BATCH_TOKENS = 1024
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ class Evaluator:
             DataError: a shard is not what ``seq_len`` and ``mode`` say.
         """
         shards = [open_shard(path, self.format, seq_len, mode, self.codec.sha256) for path in paths]
-        rows = max(1, BATCH_TOKENS // seq_len)
+        rows = batch_rows(seq_len)
         parts = (
             shard.batch(range(start, min(start + rows, shard.rows)))
             for shard in shards
@@ -131,18 +129,22 @@ class Evaluator:
         )
         return self._score(((torch.from_numpy(i), torch.from_numpy(t)) for i, t in parts), progress)
 
-    @torch.inference_mode()
     def _score(
         self, pairs: Iterable[tuple[torch.Tensor, torch.Tensor]], progress: Progress
     ) -> Score:
-        nats, tokens, size = 0.0, 0, 0
-        for input_ids, labels in pairs:
-            place = self.device.place
-            nats += float(summed_loss(self._trainee, input_ids.to(place), labels.to(place)))
-            targets = labels[:, 1:]
-            tokens += count_targets(labels)
-            size += int(self.codec.byte_lengths[targets[targets != IGNORED_LABEL].cpu()].sum())
+        size = 0
+
+        def counted() -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+            nonlocal size
+            for input_ids, labels in pairs:
+                targets = labels[:, 1:]
+                size += int(self.codec.byte_lengths[targets[targets != IGNORED_LABEL]].sum())
+                yield input_ids, labels
+
+        def tell(nats: float, tokens: int) -> None:
             progress("evaluate", tokens, None, "token")
+
+        nats, tokens = score(self._trainee, counted(), tell)
         if size == 0:
             raise DataError("there is nothing to score: the text has no second token")
         return Score(nats / tokens, tokens, size)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from worker_client.contract.encodings import CHUNK, CODECS
+from worker_client.contract.encodings import CHUNK, CODECS, Codec
 from worker_client.contract.encodings.delta import Delta
 from worker_client.contract.errors import Refused
 from worker_client.contract.formats import Format
 from worker_client.contract.snapshots import snapshot_header
 from worker_client.contract.tensors import read_header
-from worker_client.contract.wire import DeltaRef, Task
+from worker_client.contract.wire import Task
 from worker_client.state.records import Held
 
 FLOAT32 = np.dtype("<f4")
@@ -35,7 +35,8 @@ def catch_up(task: Task, fmt: Format, held: Path, update: Path, folder: Path) ->
     assert task.delta is not None
     part = folder / f"{task.snapshot.sha256}.part"
     try:
-        digest = _apply(task.delta, snapshot_header(fmt, task.round), fmt, held, update, part)
+        codec = CODECS[task.delta.encoding]
+        digest = add_delta(codec, snapshot_header(fmt, task.round), fmt, held, update, part)
     except (Refused, OSError):
         digest = ""
     if digest != task.snapshot.sha256:
@@ -44,8 +45,11 @@ def catch_up(task: Task, fmt: Format, held: Path, update: Path, folder: Path) ->
     return part.replace(folder / task.snapshot.sha256)
 
 
-def _apply(ref: DeltaRef, header: bytes, fmt: Format, held: Path, update: Path, part: Path) -> str:
-    """SHA-256 of ``header`` and old weights plus update, as they were written to ``part``.
+def add_delta(
+    codec: Codec, header: bytes, fmt: Format, held: Path, update: Path, part: Path
+) -> str:
+    """SHA-256 of ``header`` and old weights plus update, as they were written to ``part``; empty
+    when ``held`` is too short.
 
     Raises:
         Refused: one of the files is not what it should be.
@@ -53,7 +57,6 @@ def _apply(ref: DeltaRef, header: bytes, fmt: Format, held: Path, update: Path, 
     digest, buffers = hashlib.sha256(header), np.empty((2, CHUNK), FLOAT32)
     with held.open("rb") as old, update.open("rb") as new, part.open("wb") as out:
         begins = read_header(old, held.stat().st_size).data_start
-        codec = CODECS[ref.encoding]
         delta = Delta.of(read_header(new, update.stat().st_size), codec, fmt.parameters)
         old.seek(begins)
         out.write(header)

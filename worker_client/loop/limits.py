@@ -1,6 +1,7 @@
 """What this worker agrees to do: formats it has, the recipe it knows, and the person's caps."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from worker_client.contract.recipe import RECIPES
 from worker_client.version import VERSION, is_older
 
 ENCODINGS = (wire.RAW_ENCODING, *CODECS)
+CANDIDATE_ENCODINGS = (*ENCODINGS, wire.VECTOR_ENCODING)
 # What this worker does when asked to; a coordinator may ask for more, and is refused.
-JOBS = (wire.Job.TRAIN, wire.Job.VERIFY)
+JOBS = (wire.Job.TRAIN, wire.Job.VERIFY, wire.Job.EVALUATE)
 SNAPSHOT_HEADER_BYTES = 2**20
 DISK_RESERVE_BYTES = 256 * 2**20
 
@@ -30,27 +32,31 @@ class Limits:
     """The person's own caps: a coordinator may be hostile, or just large.
 
     ``hours`` of training for one task, ``disk_bytes`` in the state folder,
-    ``transfer_bytes`` up and down for one task.
+    ``transfer_bytes`` up and down for one task, and which ``jobs`` to do at all.
     """
 
     hours: float = 24.0
     disk_bytes: int = 20 * 10**9
     transfer_bytes: int = 4 * 10**9
+    jobs: tuple[wire.Job, ...] = JOBS
 
 
-def check_about(about: wire.About) -> Format:
+def check_about(about: wire.About, jobs: Sequence[wire.Job] = JOBS) -> Format:
     """The format a coordinator works on.
 
     Raises:
-        TaskRefused: this worker is too old for it, or does not know what it asks.
+        TaskRefused: this worker is too old for it, or does not do what it asks.
     """
     if is_older(VERSION, about.min_worker_version):
         raise TaskRefused(
             f"this run wants worker {about.min_worker_version} or newer and this is {VERSION}; "
             "update with git pull, then start again"
         )
-    if wire.Job.TRAIN not in about.jobs:
-        raise TaskRefused("this run has no training to give away")
+    if not set(jobs) & set(about.jobs):
+        raise TaskRefused(
+            f"this run gives away {_named(about.jobs)} and this worker does {_named(jobs)}; "
+            "choose others with --jobs"
+        )
     if not set(ENCODINGS) & set(about.encodings):
         raise TaskRefused(
             f"this run takes results as {', '.join(about.encodings)}; this worker makes "
@@ -67,10 +73,9 @@ def check_task(task: wire.Task, limits: Limits, own_data: Path | None) -> Format
     Raises:
         TaskRefused: unknown job, encoding, format, recipe or base model, or above a cap.
     """
-    if task.job not in JOBS:
+    if task.job not in limits.jobs:
         raise TaskRefused(
-            f"the coordinator asks for {task.job.value}; this worker does "
-            f"{', '.join(job.value for job in JOBS)}"
+            f"the coordinator asks for {task.job.value}; this worker does {_named(limits.jobs)}"
         )
     training = task.training
     if training.encoding not in ENCODINGS:
@@ -80,7 +85,10 @@ def check_task(task: wire.Task, limits: Limits, own_data: Path | None) -> Format
         )
     fmt = _known(training.format, training.recipe, training.base_model)
     _check_tokenizer(fmt, training.tokenizer_sha256)
-    _check_sizes(training, fmt, limits)
+    _check_sizes(task, fmt, limits)
+    if task.job == wire.Job.EVALUATE:
+        _check_candidates(task, fmt)
+        return fmt
     if task.job == wire.Job.VERIFY and training.data is None:
         raise TaskRefused("a check needs the data that the result was trained on, and got none")
     if training.data is None and own_data is None:
@@ -94,7 +102,7 @@ def check_disk(task: wire.Task, fmt: Format, folder: Path, used: int, limits: Li
     Raises:
         DiskShort: over the cap or the disk's free space.
     """
-    needed = _files_bytes(task.training) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
+    needed = _files_bytes(task) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
     free = shutil.disk_usage(folder).free - DISK_RESERVE_BYTES
     if needed > free:
         raise DiskShort(
@@ -128,17 +136,47 @@ def _check_tokenizer(fmt: Format, wanted: str | None) -> None:
         raise TaskRefused(f"this run uses another tokenizer than {fmt.base_ref}")
 
 
-def _files_bytes(task: wire.TrainingFields) -> int:
-    return task.snapshot.size + (task.data.size if task.data else 0)
+def _named(jobs: Sequence[str]) -> str:
+    return ", ".join(map(str, jobs)) or "nothing"
 
 
-def _check_sizes(task: wire.TrainingFields, fmt: Format, limits: Limits) -> None:
-    extra = task.snapshot.size - fmt.data_bytes
+def files_of(task: wire.Task) -> list[wire.FileRef]:
+    """What has to be fetched for a task, each file once."""
+    refs = [task.training.snapshot, task.training.data]
+    for candidate in task.candidates or ():
+        refs += [candidate.snapshot, candidate.result, candidate.data]
+    return list({ref.sha256: ref for ref in refs if ref}.values())
+
+
+def _files_bytes(task: wire.Task) -> int:
+    return sum(ref.size for ref in files_of(task))
+
+
+def _check_candidates(task: wire.Task, fmt: Format) -> None:
+    if task.data is None:
+        raise TaskRefused("an evaluation needs data, and got none")
+    for candidate in task.candidates or ():
+        if candidate.encoding not in CANDIDATE_ENCODINGS:
+            raise TaskRefused(
+                f"the coordinator has a candidate as {candidate.encoding}; this worker reads "
+                f"{', '.join(CANDIDATE_ENCODINGS)}"
+            )
+        _check_weights(candidate.snapshot, fmt)
+        if candidate.result and candidate.result.size > fmt.data_bytes + SNAPSHOT_HEADER_BYTES:
+            raise TaskRefused(f"a candidate of {candidate.result.size} bytes cannot be {fmt.id}")
+
+
+def _check_weights(snapshot: wire.FileRef, fmt: Format) -> None:
+    extra = snapshot.size - fmt.data_bytes
     if not 0 < extra <= SNAPSHOT_HEADER_BYTES:
         raise TaskRefused(
-            f"a snapshot of {task.snapshot.size} bytes cannot be {fmt.id}, whose weights are "
+            f"a snapshot of {snapshot.size} bytes cannot be {fmt.id}, whose weights are "
             f"{fmt.data_bytes} bytes"
         )
+
+
+def _check_sizes(task: wire.Task, fmt: Format, limits: Limits) -> None:
+    _check_weights(task.training.snapshot, fmt)
     transfer = _files_bytes(task) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
     if transfer > limits.transfer_bytes:
         raise TaskRefused(

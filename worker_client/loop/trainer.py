@@ -1,4 +1,4 @@
-"""One training child kept alive across tasks, and replaced when it dies."""
+"""One child that trains and scores, kept alive across tasks and replaced when it dies."""
 
 import time
 from collections.abc import Callable
@@ -10,10 +10,12 @@ from worker_client.training.messages import (
     Abandon,
     Abandoned,
     Done,
+    Evaluate,
     Event,
     Failure,
     Load,
     Ready,
+    Scored,
     Step,
     Train,
 )
@@ -100,6 +102,27 @@ class Trainer:
             TrainingFailed: the child refused, failed, or died (it is loaded again at need).
             TrainerBroken: it died ``MAX_DEATHS`` times in a row.
         """
+        done = self._work(command, on_step, drop_reason)
+        assert isinstance(done, Done), "what was not trained raises"
+        return done
+
+    def evaluate(
+        self,
+        command: Evaluate,
+        on_step: Callable[[Step], None],
+        drop_reason: Callable[[], str | None],
+    ) -> Scored:
+        """Score one task's candidates; otherwise as ``train``."""
+        scored = self._work(command, on_step, drop_reason)
+        assert isinstance(scored, Scored), "what was not scored raises"
+        return scored
+
+    def _work(
+        self,
+        command: Train | Evaluate,
+        on_step: Callable[[Step], None],
+        drop_reason: Callable[[], str | None],
+    ) -> Done | Scored:
         assert self._child is not None, "load() comes first"
         self._child.send(command)
         reason, patience_ends = None, float("inf")
@@ -107,7 +130,7 @@ class Trainer:
             event = self._next()
             if isinstance(event, Step):
                 on_step(event)
-            elif isinstance(event, Done):
+            elif isinstance(event, Done | Scored):
                 self._deaths = 0
                 return event
             elif isinstance(event, Abandoned):

@@ -16,12 +16,12 @@ from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
 from worker_client.display import events
 from worker_client.loop import delivery
-from worker_client.loop.limits import ENCODINGS, JOBS, check_about, check_task
+from worker_client.loop.evaluating import Evaluating
+from worker_client.loop.limits import ENCODINGS, check_about, check_task
 from worker_client.loop.registration import Identity, register
 from worker_client.loop.task import STOPPED, UNWANTED, Bench, Training, show_ready
 from worker_client.loop.trainer import TaskDropped, TrainingFailed
-from worker_client.state.records import FinishedResult, Work
-from worker_client.training.messages import Done
+from worker_client.state.records import Work
 from worker_client.version import VERSION
 
 MAX_SETBACKS = 5
@@ -69,7 +69,7 @@ class Worker:
     def _introduce(self) -> None:
         bench = self._bench
         about = bench.patience.call(lambda: coordinator.about(bench.link))
-        fmt = check_about(about) if about else None
+        fmt = check_about(about, bench.limits.jobs) if about else None
         bench.display.show(
             events.Started(
                 worker=self._identity.name,
@@ -92,7 +92,7 @@ class Worker:
             return
         try:
             if work.result is None:
-                work = self._train(work)
+                work = self._do(work)
             self._deliver(work)
         except TaskDropped as dropped:
             self._drop(work, str(dropped))
@@ -136,7 +136,7 @@ class Worker:
             request_id=work.request_id,
             sequence=work.sequence,
             encodings=list(ENCODINGS),
-            jobs=[job.value for job in JOBS],
+            jobs=[job.value for job in bench.limits.jobs],
             holds=held.round if (held := bench.state.load_held()) else None,
         )
         try:
@@ -171,14 +171,15 @@ class Worker:
             )
         )
 
-    # Training and delivering
+    # Doing and delivering
 
-    def _train(self, work: Work) -> Work:
+    def _do(self, work: Work) -> Work:
         task = _task(work)
         fmt = check_task(task, self._bench.limits, self._bench.own_data)
+        kind = Evaluating if task.job == wire.Job.EVALUATE else Training
         with self._bench.beat_for(task) as beat:
-            done = Training(self._bench, task, fmt, beat).make()
-        work = work.model_copy(update={"result": _finished(done)})
+            result = kind(self._bench, task, fmt, beat).make()
+        work = work.model_copy(update={"result": result})
         self._bench.state.save_work(work)
         return work
 
@@ -197,13 +198,15 @@ class Worker:
         self._setbacks = 0
         bench.display.show(events.Verdict(task.lease_id, task.round, True, "", ""))
         bench.state.keep_residual(task.lease_id)
-        delivery.remember(bench, task, work.result.sha256)
+        if task.job != wire.Job.EVALUATE:  # whose fate its acceptance is
+            delivery.remember(bench, task, work.result.sha256)
         bench.state.forget_work()
 
     def _refused(self, task: wire.Task, fault: Final) -> None:
         bench = self._bench
         bench.totals.refused += 1
-        bench.state.clear_residual()
+        if task.job == wire.Job.TRAIN:
+            bench.state.clear_residual()
         bench.state.forget_work()
         bench.state.tidy_results()
         verdict = events.Verdict(task.lease_id, task.round, False, fault.code, fault.detail)
@@ -241,13 +244,3 @@ class Worker:
 def _task(work: Work) -> wire.Task:
     assert work.task is not None
     return work.task
-
-
-def _finished(done: Done) -> FinishedResult:
-    return FinishedResult(
-        sha256=done.sha256,
-        size=done.size,
-        tokens=done.tokens,
-        train_s=done.seconds,
-        loss=done.loss_mean,
-    )

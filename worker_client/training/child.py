@@ -22,6 +22,7 @@ from worker_client.models.store import ModelStore
 from worker_client.training.errors import Abandoned, TrainingError
 from worker_client.training.messages import (
     Abandon,
+    Evaluate,
     Failure,
     Line,
     Load,
@@ -45,7 +46,7 @@ class Child:
 
     def __init__(self, commands: TextIO, events: TextIO) -> None:
         self._commands, self._events = commands, events
-        self._waiting: queue.SimpleQueue[Load | Train | Stop] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Load | Train | Evaluate | Stop] = queue.SimpleQueue()
         self._drop = threading.Event()
         self._loaded: Trainee | None = None
 
@@ -67,7 +68,7 @@ class Child:
                 continue
             if isinstance(command, Abandon | Stop):
                 self._drop.set()
-            if isinstance(command, Train):
+            if isinstance(command, Train | Evaluate):
                 self._drop.clear()
             if not isinstance(command, Abandon):
                 self._waiting.put(command)
@@ -75,11 +76,11 @@ class Child:
                 return
         os._exit(1)  # the parent is gone: nobody waits for this task
 
-    def _answer(self, command: Load | Train) -> None:
+    def _answer(self, command: Load | Train | Evaluate) -> None:
         if isinstance(command, Load):
             self._load(command)
         else:
-            self._train(command)
+            self._work(command)
 
     def _load(self, command: Load) -> None:
         from worker_client.training.device import choose_device
@@ -99,14 +100,18 @@ class Child:
             )
         )
 
-    def _train(self, command: Train) -> None:
+    def _work(self, command: Train | Evaluate) -> None:
+        from worker_client.evaluation.task import score_task
         from worker_client.training.task import train_task
 
         if self._loaded is None:
-            raise TrainingError("no model is loaded: send load before train")
+            raise TrainingError("no model is loaded: send load first")
         try:
             self._check_dropped()
-            self._tell(train_task(self._loaded, command, self._on_step))
+            if isinstance(command, Train):
+                self._tell(train_task(self._loaded, command, self._on_step))
+            else:
+                self._tell(score_task(self._loaded, command, self._on_step))
         except Abandoned:
             self._tell(AbandonedEvent(lease_id=command.lease_id))
 

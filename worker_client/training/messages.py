@@ -5,15 +5,18 @@ One JSON object per line. The parent writes commands to the child's standard inp
     {"cmd": "load", "format": "...", "models_dir": "...", "device": "auto", "threads": 2}
     {"cmd": "train", "lease_id": "...", "round": 1, ..., "snapshot": PATH, "data": PATH,
      "out": PATH}
+    {"cmd": "evaluate", "lease_id": "...", "round": 1, ...,
+     "subjects": [{"weights": PATH, "data": PATH, "shard": null}]}
     {"cmd": "abandon"}       drop the task in hand before its next step
     {"cmd": "stop"}          drop it and exit with status 0
 
 and reads events from its standard output::
 
-    load    -> ready  | error
-    train   -> step * inner_steps, then done | abandoned | error
-    abandon -> nothing while idle
-    stop    -> the child exits
+    load     -> ready  | error
+    train    -> step * inner_steps, then done | abandoned | error
+    evaluate -> step for each batch, then scored | abandoned | error
+    abandon  -> nothing while idle
+    stop     -> the child exits
 
 ``load`` comes first; a second one replaces the model. After an ``error`` the child is still
 there and takes the next command, unless ``code`` is ``child_died``. Its standard error is for
@@ -86,6 +89,35 @@ class Train(Line):
         return cls(lease_id=task.lease_id, mode=training.mode.value, **paths, **numbers)
 
 
+class Subject(Line):
+    """Weights to score on a shard; ``shard``: only the rows that training it takes."""
+
+    weights: str
+    data: str
+    shard: int | None = None
+
+
+class Evaluate(Line):
+    """Score subjects; the files are whole and digest-checked."""
+
+    cmd: Literal["evaluate"] = "evaluate"
+    lease_id: str
+    round: int
+    inner_steps: int
+    batch_size: int
+    seq_len: int
+    seed: int
+    mode: Literal["cpt", "sft"]
+    tokenizer_sha256: str | None = None
+    subjects: list[Subject] = Field(min_length=1)
+
+    @classmethod
+    def from_task(cls, task: Task, subjects: list[Subject]) -> "Evaluate":
+        copied = set(cls.model_fields) - {"cmd", "mode", "subjects"}
+        numbers = {name: getattr(task, name) for name in copied}
+        return cls(mode=task.mode.value, subjects=subjects, **numbers)
+
+
 class Abandon(Line):
     cmd: Literal["abandon"] = "abandon"
 
@@ -106,7 +138,7 @@ class Ready(Line):
 
 
 class Step(Line):
-    """Step ``step`` (from 1) of ``steps`` is done; ``loss`` in nats per token."""
+    """Step or batch ``step`` (from 1) of ``steps`` is done; ``loss`` in nats per token."""
 
     event: Literal["step"] = "step"
     step: int
@@ -132,6 +164,19 @@ class Done(Line):
     dtype: str
 
 
+class Scored(Line):
+    """The mean loss of each subject, and over how many tokens and bytes of the first one's data."""
+
+    event: Literal["scored"] = "scored"
+    lease_id: str
+    losses: list[float]
+    tokens: int
+    bytes: int
+    seconds: float
+    device: str
+    dtype: str
+
+
 class Abandoned(Line):
     event: Literal["abandoned"] = "abandoned"
     lease_id: str
@@ -149,7 +194,7 @@ class Failure(Line):
     message: str
 
 
-Command = Annotated[Load | Train | Abandon | Stop, Field(discriminator="cmd")]
-Event = Annotated[Ready | Step | Done | Abandoned | Failure, Field(discriminator="event")]
+Command = Annotated[Load | Train | Evaluate | Abandon | Stop, Field(discriminator="cmd")]
+Event = Annotated[Ready | Step | Done | Scored | Abandoned | Failure, Field(discriminator="event")]
 parse_command = TypeAdapter(Command).validate_json
 parse_event = TypeAdapter(Event).validate_json

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from worker_client.training.messages import (
     Abandon,
+    Evaluate,
     Event,
     Failure,
     Load,
@@ -58,7 +59,7 @@ class TrainingProcess:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def send(self, command: Load | Train | Abandon | Stop) -> None:
+    def send(self, command: Load | Train | Evaluate | Abandon | Stop) -> None:
         """Hand over a command; to a dead child it is lost (an event tells of the death)."""
         try:
             self._commands.write(command.to_line())

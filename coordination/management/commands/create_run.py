@@ -148,6 +148,15 @@ class Command(BaseCommand):
         parser.add_argument("--mod", dest="mode", choices=Run.Mode.values, default=Run.Mode.CPT)
         parser.add_argument("--data", type=Path, help="folder that shard_text made")
         parser.add_argument(
+            "--heldout",
+            nargs="+",
+            default=[],
+            type=Path,
+            metavar="FOLDER",
+            help="text that nobody trains on, one folder a language, each named after its language "
+            "and made by shard_text with --shards 1; volunteers measure each snapshot on it",
+        )
+        parser.add_argument(
             "--n-parca",
             dest="shards",
             type=int,
@@ -183,6 +192,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         run = run_from_options(options)
         shards = shard_files(options["data"], run) if options["data"] else []
+        held_out = {folder.resolve().name: held_out_file(folder) for folder in options["heldout"]}
         with tempfile.TemporaryDirectory() as folder:
             snapshot = Path(folder) / "snapshot-1.safetensors"
             run_worker_client(
@@ -194,7 +204,7 @@ class Command(BaseCommand):
                 str(snapshot),
             )
             try:
-                create_run(run, snapshot, shards, start=not options["hold"])
+                create_run(run, snapshot, shards, held_out=held_out, start=not options["hold"])
             except ValidationError as error:
                 raise CommandError("; ".join(_sentences(error))) from None
         self.stdout.write(
@@ -244,6 +254,13 @@ def shard_files(folder: Path, run: Run) -> list[Path]:
     run.data_licence = run.data_licence or report.get("licence", "")
     run.data_source = run.data_source or report.get("source", "")
     return [folder / row["file"] for row in report["shards"]]
+
+
+def held_out_file(folder: Path) -> Path:
+    files = [folder / row["file"] for row in _report(folder)["shards"]]
+    if len(files) != 1:
+        raise CommandError(f"{folder} holds {len(files)} shards; make it with --shards 1")
+    return files[0]
 
 
 def _report(folder: Path) -> dict:

@@ -7,6 +7,7 @@ from typing import Any
 
 from coordination.child import add_tokenizer, run_worker_client, tokenizer_option
 from coordination.management.commands._run import RunCommand, find_run, snapshot_path
+from coordination.models import Run
 
 
 class Command(RunCommand):
@@ -14,7 +15,11 @@ class Command(RunCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--text", nargs="+", type=Path, required=True, help="held-out files")
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("--text", nargs="+", type=Path, help="held-out files")
+        source.add_argument(
+            "--shard", nargs="+", type=Path, help="shards of them, such as workers measure"
+        )
         add_tokenizer(parser)
         parser.add_argument("--tur", type=int, help="snapshot number (default: the newest)")
         parser.add_argument("--json", action="store_true")
@@ -24,7 +29,7 @@ class Command(RunCommand):
         found = run_worker_client(
             *("evaluate", run.format, "--snapshot", snapshot_path(run, options["tur"])),
             *tokenizer_option(options["tokenizer"]),
-            *("--json", "--text", *map(str, options["text"])),
+            *("--json", *_source(run, options)),
         )
         if options["json"]:
             self.stdout.write(json.dumps(found))
@@ -33,3 +38,10 @@ class Command(RunCommand):
             f"{run.slug}: {found['bits_per_byte']:.4f} bits per byte, "
             f"{found['loss']:.4f} nats per token over {found['bytes']} bytes"
         )
+
+
+def _source(run: Run, options: dict) -> list[str]:
+    if options["text"]:
+        return ["--text", *map(str, options["text"])]
+    rows = ["--seq", str(run.seq_len), "--mode", run.mode]
+    return [*rows, "--shard", *map(str, options["shard"])]

@@ -40,4 +40,9 @@ def lines(found: Status) -> list[str]:
         f"{row.accepted} results  {row.seconds:.1f} s  {row.sha256[:16]}"
         for row in found.history
     ]
-    return head + rounds
+    measured = [
+        f"snapshot {row.number:>4}  {row.language}  loss {row.loss:.4f}  "
+        f"{row.bits_per_byte:.4f} bits per byte"
+        for row in found.held_out
+    ]
+    return head + rounds + measured

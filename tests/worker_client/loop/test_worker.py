@@ -134,7 +134,7 @@ def test_work_nobody_wants_is_dropped(rig, server):
         ({"recete": "v9"}, "unknown recipe"),
         ({"taban_model": "evil/model@main"}, "base model"),
         ({"kodlama": "zip"}, "zip"),
-        ({"is": "olc"}, "does egit, dogrula"),
+        ({"is": "on_isle"}, "does egit, dogrula, olc"),
         ({"veri": None}, "--data"),
         ({"adaptor": {"yol": "/adaptor", "sha256": "0" * 64, "boyut": 50 * 2**20}}, "snapshot of"),
         ({"adaptor": {"yol": "/adaptor", "sha256": "0" * 64, "boyut": 100}}, "snapshot of"),
@@ -174,7 +174,7 @@ def test_a_task_outside_the_protocols_ranges_is_refused(rig, server, changes):
     [
         ({"surum_asgari": "99.0"}, "git pull"),
         ({"bicim": "llama-9b"}, "unknown format"),
-        ({"isler": ["olc"]}, "no training"),
+        ({"isler": ["on_isle"]}, "gives away on_isle"),
         ({"kodlama": ["zip"]}, "zip"),
         ({"belirtec_sha256": "0" * 64}, "tokenizer"),
     ],

@@ -109,7 +109,7 @@ def test_a_missing_model_names_the_remedy_and_the_child_ends_with_its_input(tmp_
 
 def test_train_before_load_is_an_error(tmp_path):
     result = lines(task_command(tmp_path).to_line(), '{"cmd": "stop"}\n')
-    assert "send load before train" in result.stdout
+    assert "no model is loaded" in result.stdout
 
 
 def test_a_command_is_made_from_a_lease(tmp_path):
