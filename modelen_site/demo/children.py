@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
@@ -50,10 +50,10 @@ class Child:
 
 
 class Children:
-    """A block at whose end all of them are stopped."""
+    """A block at whose end all of them are stopped. ``environment``: None for this process's."""
 
-    def __init__(self, logs: Path) -> None:
-        self._logs = logs
+    def __init__(self, logs: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._logs, self._environment = logs, environment
         self._running: list[Child] = []
 
     def start(self, name: str, *arguments: str, stdout: int | None = None) -> Child:
@@ -67,7 +67,7 @@ class Children:
                 stderr=file,
                 cwd=PROJECT,
                 # Else what it printed comes after its complaint and is taken for the reason.
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**(self._environment or os.environ), "PYTHONUNBUFFERED": "1"},
                 text=True,
                 # Ctrl-C is for the demo, which then stops them in order.
                 start_new_session=True,

@@ -1,8 +1,9 @@
 """Text of an experiment: split by document, tokenised, and dealt out to clients."""
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from modelen_site.experiments.plan import (
 from worker_client.contract.formats import load_format
 from worker_client.data.documents import read_texts
 from worker_client.data.errors import DataError
+from worker_client.data.make import LIST_FILE
 from worker_client.data.pack import Counts, pack_texts
 from worker_client.data.write import shard_name, write_shard
 from worker_client.models.load import TextCodec, read_codec
@@ -94,10 +96,8 @@ def prepare_texts(plan: Plan, documents: Documents, folder: Path) -> Texts:
     held, least = plan.text.held_out_rows, min(len(rows.train) for rows in split.values())
     train = [rows.train[:least] for rows in split.values()]
     for clients, division in {_division(plan, setting) for setting in plan.settings}:
-        target = shard_folder(folder, clients, division)
-        target.mkdir(exist_ok=True)
-        for number, rows in enumerate(divide(train, clients, division)):
-            write_shard(target / shard_name(number), rows[:, None], codec.sha256)
+        parts = divide(train, clients, division)
+        _write_shards(shard_folder(folder, clients, division), parts, codec)
     validation = np.concatenate([rows.validation[:held] for rows in split.values()])
     return Texts(
         folder=folder,
@@ -109,6 +109,17 @@ def prepare_texts(plan: Plan, documents: Documents, folder: Path) -> Texts:
         },
         train_tokens=least * len(train) * plan.seq_len,
     )
+
+
+def _write_shards(folder: Path, parts: Sequence[np.ndarray], codec: TextCodec) -> None:
+    """With the list of them that ``create_run`` reads."""
+    folder.mkdir(exist_ok=True)
+    files = [
+        write_shard(folder / shard_name(number), rows[:, None], codec.sha256)
+        for number, rows in enumerate(parts)
+    ]
+    listed = {"shards": [asdict(file) for file in files]}
+    (folder / LIST_FILE).write_text(json.dumps(listed, indent=1) + "\n", "utf-8")
 
 
 def part_of(text: str) -> int:
