@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from accounts.language import set_language
 from modelen_site import health
+from modelen_site.experiments import pages as experiments
 from modelen_site.home import home
 from modelen_site.metrics import metrics
 from modelen_site.security_txt import security_txt
@@ -15,6 +16,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("c/", include("coordination.urls")),
     path("", include("portal.urls")),
+    path("experiments/", experiments.experiments, name="experiments"),
+    path("experiments/<slug:slug>/", experiments.experiment, name="experiment"),
+    path(
+        "experiments/<slug:slug>/report.json", experiments.experiment_data, name="experiment-data"
+    ),
+    path(
+        "experiments/<slug:slug>/plots/<slug:name>.svg",
+        experiments.experiment_plot,
+        name="experiment-plot",
+    ),
     path("admin/", admin.site.urls),
     path("accounts/", include("accounts.urls")),
     path("accounts/", include("allauth.urls")),

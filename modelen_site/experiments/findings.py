@@ -4,103 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from pydantic import BaseModel
-
 from modelen_site.experiments.cells import How, Outcome, Point
 from modelen_site.experiments.grid import Grid
 from modelen_site.experiments.plan import Bar, Plan, Setting
+from modelen_site.experiments.report import (
+    LINKS_MBIT,
+    CurvePoint,
+    Failure,
+    Report,
+    Row,
+    Verdict,
+)
 from worker_client.contract.formats import load_format
-
-LINKS_MBIT = (10, 50, 1000)
-
-
-class CurvePoint(BaseModel):
-    """A point of a curve, over seeds: nats per token; bytes of all clients, both ways."""
-
-    tokens: int
-    round: int
-    bytes: float
-    loss: float
-
-
-class Row(BaseModel):
-    """What became of one setting, over its seeds.
-
-    ``at_edge``: the learning rate is the least or the largest that was offered, so that a better
-    one may lie outside. Bytes are of one client, except ``total_bytes``: all clients over the
-    whole run, both ways, without shards and first snapshots. ``utilisation``: the share of its
-    time that a client trains, on a link of so many Mbit/s. ``seconds_to_target``: the same links.
-    """
-
-    setting: Setting
-    label: str
-    lr: float
-    at_edge: bool
-    seeds: list[int]
-    losses: list[float]
-    by_language: dict[str, float]
-    loss: float
-    spread: float | None
-    rounds: int
-    steps: int
-    tokens: int
-    up_a_round: float
-    down_a_round: float
-    total_bytes: float
-    shard_bytes: float
-    first_bytes: float
-    wire_bytes: float | None
-    screened: int
-    digests: list[str]
-    curve: list[CurvePoint]
-    utilisation: dict[int, float]
-    tokens_to_target: float | None = None
-    seconds_to_target: dict[int, float] = {}
-
-
-class Verdict(BaseModel):
-    """``measured`` and ``bar`` in per cent above, or times fewer bytes. ``met`` is None while
-    there is nothing to judge by."""
-
-    title: str
-    of: str
-    against: str
-    unit: str
-    bar: float
-    measured: float | None
-    met: bool | None
-    why: str
-
-
-class Report(BaseModel):
-    """Everything that pages, tables and plots are made from."""
-
-    name: str
-    title: str
-    description: str
-    how: How
-    command: str
-    version: str
-    format: str
-    parameters: int
-    seq_len: int
-    batch_size: int
-    tokens: int
-    seeds: list[int]
-    learning_rates: list[float]
-    languages: list[str]
-    text_source: str
-    text_licence: str
-    train_tokens: int
-    device: str
-    dtype: str
-    step_seconds: float
-    target_loss: float | None
-    cells: int
-    cells_done: int
-    failures: list[str]
-    rows: list[Row]
-    bars: list[Verdict]
 
 
 @dataclass(frozen=True)
@@ -114,33 +29,11 @@ class Facts:
     step_seconds: float
 
 
-def labels_of(settings: Sequence[Setting]) -> dict[Setting, str]:
-    """A name for each: its arm, and whatever else tells it from that arm's others."""
-    return {setting: _label(setting, settings) for setting in settings}
-
-
-def _label(setting: Setting, settings: Sequence[Setting]) -> str:
-    same = [other for other in settings if other.arm == setting.arm]
-    parts = {
-        "clients": str(setting.clients),
-        "inner_steps": f"H={setting.inner_steps}",
-        "encodings": setting.encodings,
-        "division": setting.division,
-    }
-    varied = [
-        text for name, text in parts.items() if len({getattr(other, name) for other in same}) > 1
-    ]
-    return " ".join([setting.arm, *varied])
-
-
 def find(grid: Grid, facts: Facts) -> Report:
     """What is known so far."""
     plan = grid.plan
-    labels = labels_of(plan.settings)
     outcomes = {setting: _outcomes(grid, setting) for setting in plan.settings}
-    rows = [
-        _row(plan, labels[setting], found, facts) for setting, found in outcomes.items() if found
-    ]
+    rows = [_row(plan, found, facts) for found in outcomes.values() if found]
     target = plan.target_loss or max((row.loss for row in rows), default=None)
     if target is not None:
         rows = [_with_target(plan, row, target, facts) for row in rows]
@@ -163,14 +56,14 @@ def find(grid: Grid, facts: Facts) -> Report:
         target_loss=target,
         cells=len(plan.settings) * (len(plan.learning_rates) + len(plan.seeds) - 1),
         cells_done=len(tried) + sum(len(found) - 1 for found in outcomes.values() if found),
-        failures=[_failure(labels, outcome) for outcome in tried if outcome.failure],
+        failures=[_failure(outcome) for outcome in tried if outcome.failure],
         rows=rows,
-        bars=[_judge(plan, bar, rows, labels) for bar in plan.bars],
+        bars=[_judge(plan, bar, rows) for bar in plan.bars],
     )
 
 
-def _failure(labels: dict[Setting, str], outcome: Outcome) -> str:
-    return f"{labels[outcome.cell.setting]}, lr {outcome.cell.lr:g}: {outcome.failure}"
+def _failure(outcome: Outcome) -> Failure:
+    return Failure(setting=outcome.cell.setting, lr=outcome.cell.lr, why=outcome.failure)
 
 
 def _outcomes(grid: Grid, setting: Setting) -> list[Outcome]:
@@ -181,7 +74,7 @@ def _outcomes(grid: Grid, setting: Setting) -> list[Outcome]:
     return [outcome for outcome in found if outcome and outcome.validation is not None]
 
 
-def _row(plan: Plan, label: str, outcomes: list[Outcome], facts: Facts) -> Row:
+def _row(plan: Plan, outcomes: list[Outcome], facts: Facts) -> Row:
     setting, lr = outcomes[0].cell.setting, outcomes[0].cell.lr
     work, losses = plan.work(setting), [outcome.last.loss for outcome in outcomes]
     last = [outcome.last for outcome in outcomes]
@@ -191,7 +84,6 @@ def _row(plan: Plan, label: str, outcomes: list[Outcome], facts: Facts) -> Row:
     wires = [o.wire_up + o.wire_down for o in outcomes if o.wire_up is not None and o.wire_down]
     return Row(
         setting=setting,
-        label=label,
         lr=lr,
         at_edge=len(plan.learning_rates) > 1
         and lr in (min(plan.learning_rates), max(plan.learning_rates)),
@@ -272,7 +164,7 @@ def tokens_to(curve: Sequence[CurvePoint], target: float) -> float | None:
     return None
 
 
-def _judge(plan: Plan, bar: Bar, rows: Sequence[Row], labels: dict[Setting, str]) -> Verdict:
+def _judge(plan: Plan, bar: Bar, rows: Sequence[Row]) -> Verdict:
     of, against = plan.find(bar.of), plan.find(bar.against)
     known = {row.setting: row for row in rows}
     wants_loss = bar.at_most_percent is not None
@@ -288,8 +180,8 @@ def _judge(plan: Plan, bar: Bar, rows: Sequence[Row], labels: dict[Setting, str]
     met = None if measured is None else measured <= limit if wants_loss else measured >= limit
     return Verdict(
         title=bar.title,
-        of=labels[of],
-        against=labels[against],
+        of=of,
+        against=against,
         unit="percent" if wants_loss else "times",
         bar=limit,
         measured=measured,

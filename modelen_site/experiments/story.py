@@ -1,62 +1,94 @@
 """An experiment from its file to its report."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from modelen_site.experiments.cells import Cell, Outcome
-from modelen_site.experiments.findings import Facts, find, labels_of
+from modelen_site.experiments.cells import Cell, How, Outcome
+from modelen_site.experiments.findings import Facts, find
 from modelen_site.experiments.grid import Grid, grid_folder
+from modelen_site.experiments.labels import labels_of
+from modelen_site.experiments.markdown import as_markdown
 from modelen_site.experiments.plan import read_plan
-from modelen_site.experiments.plots import draw_plots
+from modelen_site.experiments.plots import ENGLISH, draw_plots, drawn
 from modelen_site.experiments.processes import simulate_all
-from modelen_site.experiments.render import markdown
+from modelen_site.experiments.publish import REPORT
 from modelen_site.experiments.speed import Speed, measure_speed
 from modelen_site.experiments.texts import prepare_texts, read_documents
 from worker_client.version import VERSION
+
+Watch = Callable[[int], object]
 
 
 class Story:
     """``root`` keeps grids and reports; ``command`` is what a report says it was made with."""
 
-    def __init__(self, file: Path, root: Path, command: str) -> None:
-        self.plan, self.command = read_plan(file), command
+    def __init__(
+        self, file: Path, root: Path, how: How, command: str, console: Console | None = None
+    ) -> None:
+        self.plan, self.how, self.command = read_plan(file), how, command
         documents = read_documents(self.plan.text, file.parent)
-        self.grid = Grid(self.plan, grid_folder(root, self.plan, documents, "simulation"))
+        self.grid = Grid(self.plan, grid_folder(root, self.plan, documents, how))
         self.texts = prepare_texts(self.plan, documents, self.grid.folder / "text")
         self.labels = labels_of(self.plan.settings)
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
 
-    def tell(self, processes: int, out: Path | None) -> Path:
+    def tell(self, processes: int, out: Path | None = None) -> Path:
         """Run what is missing and write the report; its folder."""
-        speed = measure_speed(self.plan, self.texts)
-        self._announce(speed, processes)
+        speed = self.announce(processes)
         with Steps(self.console, self.grid.steps_left()) as steps:
             for cells in (self.grid.choosing, self.grid.repeating):
                 self._run(self.grid.missing(cells()), processes, steps)
         return self._report(speed, out or self.grid.folder / "report")
 
-    def _announce(self, speed: Speed, processes: int) -> None:
-        plan, grid, steps = self.plan, self.grid, self.grid.steps_left()
+    def announce(self, processes: int) -> Speed:
+        """Take a few steps and say how long all will take."""
+        plan, speed, steps = self.plan, measure_speed(self.plan, self.texts), self.grid.steps_left()
         cells = len(plan.settings) * (len(plan.learning_rates) + len(plan.seeds) - 1)
-        seconds = speed.seconds(steps, cells * (plan.points + 1) * bool(steps), processes)
-        self.console.print(
-            f"{plan.title}: {cells} cells, {steps} steps to take at {1e3 * speed.step:.1f} ms; "
-            f"about {seconds / 3600:.2f} hours with {processes} at a time"
+        side_by_side = processes if self.how == "simulation" else self._clients_at_a_time()
+        looks = cells * (plan.points + 1) if steps else 0
+        seconds = speed.seconds(steps, looks, side_by_side)
+        self._say(
+            f"{plan.title}: {cells} cells, {steps} steps to take at {1e3 * speed.step:.1f} ms, "
+            f"{side_by_side} at a time: about {_duration(seconds)}"
         )
-        self.console.print(f"Kept in {grid.folder}; stopped, the same command goes on from there")
+        self._say(f"Kept in {self.grid.folder}; stopped, the same command goes on from there")
+        return speed
+
+    def _clients_at_a_time(self) -> int:
+        clients = max(self.plan.work(setting).workers for setting in self.plan.settings)
+        return min(clients, os.cpu_count() or 1)
 
     def _run(self, cells: Sequence[Cell], processes: int, steps: "Steps") -> None:
-        if not cells:
-            return
-        places = [(cell, self.grid.workplace(cell)) for cell in cells]
-        for outcome in simulate_all(self.plan, self.texts, places, processes, steps.watch):
+        for outcome in self._outcomes(cells, processes, steps.watch):
             self.grid.save(outcome)
             self.grid.clear(outcome.cell)
-            self.console.print(self._line(outcome))
+            self._say(self._line(outcome))
         steps.start_over()
+
+    def _outcomes(self, cells: Sequence[Cell], processes: int, watch: Watch) -> Iterator[Outcome]:
+        if self.how == "real":
+            return self._real(cells, watch)
+        places = [(cell, self.grid.workplace(cell)) for cell in cells]
+        return simulate_all(self.plan, self.texts, places, processes, watch)
+
+    def _real(self, cells: Sequence[Cell], watch: Watch) -> Iterator[Outcome]:
+        """One after the other: each has a server and as many workers as it has clients."""
+        from modelen_site.experiments.real import RealRun
+
+        taken = 0
+
+        def tick(steps: int) -> None:
+            nonlocal taken
+            taken += steps
+            watch(taken)
+
+        for cell in cells:
+            place = self.grid.workplace(cell)
+            yield RealRun(self.plan, cell, self.texts, place, tick).run()
 
     def _line(self, outcome: Outcome) -> str:
         cell = outcome.cell
@@ -68,22 +100,27 @@ class Story:
     def _report(self, speed: Speed, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         step = self.plan.step_seconds or speed.step
-        facts = Facts("simulation", self.command, VERSION, self.texts.train_tokens, step)
+        facts = Facts(self.how, self.command, VERSION, self.texts.train_tokens, step)
         report = find(self.grid, facts)
-        (folder / "report.json").write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
+        (folder / REPORT).write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
         try:
-            plots = list(draw_plots(report, folder))
+            draw_plots(report, folder)
         except ImportError:
-            plots = []
-            self.console.print(
-                "No plots: pip install -r requirements-experiments.txt brings matplotlib"
-            )
-        (folder / "report.md").write_text(markdown(report, plots), "utf-8")
+            self._say("No plots: pip install -r requirements-experiments.txt brings matplotlib")
+        plots = [plot for plot in drawn(report, ENGLISH) if (folder / plot.file).exists()]
+        (folder / "report.md").write_text(as_markdown(report, plots), "utf-8")
         return folder
+
+    def _say(self, line: str) -> None:
+        self.console.print(line, markup=False)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.1f} minutes"
 
 
 class Steps:
-    """A bar on a terminal over all steps of a grid; a block."""
+    """A bar over all steps of a grid, on a terminal; a block."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._progress = Progress(
