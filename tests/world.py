@@ -36,6 +36,7 @@ from portal.models import Attempt, Coordinator
 from portal.verification.codes import Code
 from tests.accounts.people import PASSWORD
 from tests.coordination.making import make_run
+from tests.modelen_site.experiments.making import publish_made_up
 from tests.portal.making import begin_draft, make_listed
 from tests.routes import Route, all_routes
 
@@ -49,12 +50,15 @@ class World:
     operator: User
     staff: User
     values: dict[str, Any]
+    experiment: str
 
     def path(self, route: Route) -> str:
         """Where there is a page, if there is one."""
         values = dict(self.values)
         if route.route.startswith("c/"):
             values["slug"] = "tiny"
+        if route.route.startswith("experiments/"):
+            values |= {"slug": self.experiment, "name": "loss-tokens"}
         for model in admin.site._registry:
             if route.route.startswith(f"admin/{model._meta.app_label}/{model._meta.model_name}/"):
                 row = model._default_manager.order_by("pk").first()
@@ -77,7 +81,7 @@ def build_world(folder: Path) -> World:
     SocialAccount.objects.create(user=operator, provider="gitlab", uid="7")
     Group.objects.create(name="Readers")
     values = {"slug": listed.slug, "key_id": key.key_id, "pk": factors[0], "app_label": "accounts"}
-    return World(operator, staff, values)
+    return World(operator, staff, values, publish_made_up())
 
 
 def make_shown(operator: User, staff: User) -> Coordinator:

@@ -1,7 +1,9 @@
 """Simulated cells side by side, one thread each: results then depend on nothing but their cell."""
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing.sharedctypes import Synchronized
@@ -43,7 +45,16 @@ def simulate_all(
 def _prepare(plan: Plan, texts: Texts, counter: "Synchronized[int]") -> None:
     global _given
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _given = plan, texts, counter
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _simulate(cell: Cell, folder: Path) -> Outcome:

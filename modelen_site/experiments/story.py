@@ -1,7 +1,9 @@
 """An experiment from its file to its report."""
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -46,7 +48,8 @@ class Story:
 
     def announce(self, processes: int) -> Speed:
         """Take a few steps and say how long all will take."""
-        plan, speed, steps = self.plan, measure_speed(self.plan, self.texts), self.grid.steps_left()
+        plan, steps = self.plan, self.grid.steps_left()
+        speed = self._speed(is_needed=steps > 0)
         cells = len(plan.settings) * (len(plan.learning_rates) + len(plan.seeds) - 1)
         side_by_side = processes if self.how == "simulation" else self._clients_at_a_time()
         looks = cells * (plan.points + 1) if steps else 0
@@ -56,6 +59,15 @@ class Story:
             f"{side_by_side} at a time: about {_duration(seconds)}"
         )
         self._say(f"Kept in {self.grid.folder}; stopped, the same command goes on from there")
+        return speed
+
+    def _speed(self, is_needed: bool) -> Speed:
+        """As last measured where nothing is left to do: a report made again is the same."""
+        kept = self.grid.folder / "speed.json"
+        if not is_needed and kept.exists():
+            return Speed(**json.loads(kept.read_text("utf-8")))
+        speed = measure_speed(self.plan, self.texts)
+        kept.write_text(json.dumps(asdict(speed)) + "\n", "utf-8")
         return speed
 
     def _clients_at_a_time(self) -> int:

@@ -31,9 +31,10 @@ PARTS = {"portal:directory-part", "portal:coordinator-part"}
 
 
 @pytest.fixture
-def site(django_db_setup: None, tmp_path: Path) -> Iterator[Site]:
-    """The site over the tests' own database; it takes sessions that tests make."""
+def site(django_db_setup: None, tmp_path: Path, own_state_folder: Path) -> Iterator[Site]:
+    """The site over the tests' own database and files; it takes sessions that tests make."""
     variables = {
+        "MODELEN_VAR": str(own_state_folder),
         "DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
         "DJANGO_SETTINGS_MODULE": "modelen_site.settings",
         "MODELEN_DEBUG": "1",
