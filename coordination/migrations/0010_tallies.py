@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RoundTally',
             fields=[
-                ('round', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='tally', serialize=False, to='coordination.round', verbose_name='round')),
+                ('round', models.OneToOneField(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='tally', serialize=False, to='coordination.round', verbose_name='round')),
                 ('bytes_up', models.PositiveBigIntegerField(db_default=0, verbose_name='bytes up')),
                 ('bytes_down', models.PositiveBigIntegerField(db_default=0, verbose_name='bytes down')),
                 ('expired', models.PositiveIntegerField(db_default=0, help_text='Leases whose time ran out.', verbose_name='expired')),
@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='WorkerTraffic',
             fields=[
-                ('worker', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='traffic', serialize=False, to='coordination.worker', verbose_name='worker')),
+                ('worker', models.OneToOneField(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='traffic', serialize=False, to='coordination.worker', verbose_name='worker')),
                 ('bytes_up', models.PositiveBigIntegerField(db_default=0, verbose_name='bytes up')),
                 ('bytes_down', models.PositiveBigIntegerField(db_default=0, verbose_name='bytes down')),
             ],
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('code', models.CharField(max_length=40, verbose_name='code')),
                 ('count', models.PositiveBigIntegerField(db_default=0, verbose_name='count')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='coordination.run', verbose_name='run')),
+                ('run', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, to='coordination.run', verbose_name='run')),
             ],
             options={
                 'verbose_name': 'refusals',

@@ -1,7 +1,9 @@
 """What is counted for people to see. Nothing is decided by it.
 
 Each table is bounded by what it counts for, a round, a worker or a code, so that none has to be
-cleared out. Rows come into being with the first count (``coordination.tallies.add``).
+cleared out. Rows come into being with the first count (``coordination.tallies.add``). The database
+does not hold them to what they belong to: PostgreSQL would lock that row when they are committed,
+which is a deadlock with verbs that lock it first.
 """
 
 from django.db import models
@@ -17,7 +19,12 @@ class RoundTally(models.Model):
     the round is published (``coordination.tallies.measure``) and empty before."""
 
     round = models.OneToOneField(
-        Round, models.CASCADE, primary_key=True, related_name="tally", verbose_name=_("round")
+        Round,
+        models.CASCADE,
+        primary_key=True,
+        related_name="tally",
+        db_constraint=False,
+        verbose_name=_("round"),
     )
     bytes_up = models.PositiveBigIntegerField(_("bytes up"), db_default=0)
     bytes_down = models.PositiveBigIntegerField(_("bytes down"), db_default=0)
@@ -55,6 +62,7 @@ class WorkerTraffic(models.Model):
         models.CASCADE,
         primary_key=True,
         related_name="traffic",
+        db_constraint=False,
         verbose_name=_("worker"),
     )
     bytes_up = models.PositiveBigIntegerField(_("bytes up"), db_default=0)
@@ -71,7 +79,7 @@ class WorkerTraffic(models.Model):
 class RefusalCount(models.Model):
     """How many requests a run refused with one code of the protocol."""
 
-    run = models.ForeignKey(Run, models.CASCADE, verbose_name=_("run"))
+    run = models.ForeignKey(Run, models.CASCADE, db_constraint=False, verbose_name=_("run"))
     code = models.CharField(_("code"), max_length=40)
     count = models.PositiveBigIntegerField(_("count"), db_default=0)
 

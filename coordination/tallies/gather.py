@@ -84,15 +84,15 @@ def flush() -> None:
     if not gathered.runs.up and not gathered.refusals:
         return
     try:
-        _write(gathered)
+        write(gathered)
     except DatabaseError:
         log.warning("could not write what was counted of the traffic", exc_info=True)
 
 
 @transaction.atomic
-def _write(gathered: Gathered) -> None:
-    """In the order in which verbs lock rows (``coordination.models.run.touch``), since a new row
-    locks the one that it belongs to. What is gone takes nothing."""
+def write(gathered: Gathered) -> None:
+    """Rows are locked in the order in which verbs lock them (``coordination.models.run.touch``).
+    What is gone takes nothing."""
     workers = set(Worker.objects.filter(pk__in=gathered.workers.up).values_list("pk", flat=True))
     traffic = [row for row in gathered.workers.rows() if row[0] in workers]
     add(WorkerTraffic, ["worker_id"], ["bytes_up", "bytes_down"], traffic)

@@ -1,14 +1,29 @@
 """Requests that meet in the same instant, each in a thread with its own database connection."""
 
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from coordination.models import Lease, Result, Round, Run, Snapshot, Unit
+from coordination.clock import now
+from coordination.leases.expire import expire_leases
+from coordination.models import (
+    Lease,
+    RefusalCount,
+    Result,
+    Round,
+    RoundTally,
+    Run,
+    Snapshot,
+    Unit,
+    Worker,
+    WorkerTraffic,
+)
 from coordination.rounds.close import close_if_ready
 from coordination.rounds.merge import merge_closed_round
 from coordination.rounds.pause import pause_run, resume_run
+from coordination.tallies.gather import Gathered, write
 from tests.at_once import at_once
 from tests.coordination.making import WorkerOf, make_run
 
@@ -138,3 +153,31 @@ def test_a_run_is_resumed_while_results_arrive(wide, post_whole, result_file):
     *answers, resumed = at_once([*deliveries, partial(resume_run, wide)])
     assert [answer.status_code for answer in answers] == [200] * 5 and resumed
     assert Result.objects.filter(holds_unit=True).count() == 5
+
+
+def test_counts_are_written_while_leases_run_out_and_none_is_lost(wide):
+    workers = [WorkerOf(wide, f"worker-{n}") for n in range(6)]
+    for worker in workers:
+        worker.lease()
+    ids = list(Worker.objects.values_list("pk", flat=True))
+
+    def counted(met: list[int]) -> Gathered:
+        """What a process saw that met these workers in this order."""
+        seen = Gathered()
+        for pk in met:
+            seen.runs.add(wide.pk, 1, 2)
+            seen.rounds.add((wide.pk, 1), 1, 2)
+            seen.workers.add(pk, 1, 2)
+        seen.refusals[wide.pk, "mesgul"] = 1
+        return seen
+
+    Lease.objects.update(expires_at=now() - timedelta(seconds=1))
+    flushes = [partial(write, counted(met)) for met in (ids, ids[::-1], ids[3:] + ids[:3])]
+    asking = [partial(worker.ask) for worker in workers[:3]]
+    at_once([*flushes, expire_leases, expire_leases, *asking])
+    tally = RoundTally.objects.get()
+    assert (tally.bytes_up, tally.bytes_down, tally.expired) == (18, 36, 6)
+    assert set(WorkerTraffic.objects.values_list("bytes_up", "bytes_down")) == {(3, 6)}
+    assert RefusalCount.objects.get(code="mesgul").count == 3
+    wide.refresh_from_db()
+    assert (wide.bytes_up, wide.bytes_down) == (18, 36)

@@ -79,7 +79,7 @@ def test_a_database_that_is_away_fails_no_request(run, monkeypatch, caplog):
         raise DatabaseError("no connection")
 
     count_refusal(run.pk, "mesgul")
-    monkeypatch.setattr(gather, "_write", away)
+    monkeypatch.setattr(gather, "write", away)
     flush()
     assert "could not write" in caplog.text
 
