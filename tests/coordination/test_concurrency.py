@@ -1,5 +1,6 @@
 """Requests that meet in the same instant, each in a thread with its own database connection."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -174,7 +175,8 @@ def test_counts_are_written_while_leases_run_out_and_none_is_lost(wide):
     Lease.objects.update(expires_at=now() - timedelta(seconds=1))
     flushes = [partial(write, counted(met)) for met in (ids, ids[::-1], ids[3:] + ids[:3])]
     asking = [partial(worker.ask) for worker in workers[:3]]
-    at_once([*flushes, expire_leases, expire_leases, *asking])
+    calls: list[Callable[[], object]] = [*flushes, expire_leases, expire_leases, *asking]
+    at_once(calls)
     tally = RoundTally.objects.get()
     assert (tally.bytes_up, tally.bytes_down, tally.expired) == (18, 36, 6)
     assert set(WorkerTraffic.objects.values_list("bytes_up", "bytes_down")) == {(3, 6)}
