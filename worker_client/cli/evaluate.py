@@ -1,4 +1,4 @@
-"""``evaluate``: held-out loss and bits per byte of a base model, adapter or whole model."""
+"""``evaluate``: held-out loss, bits per byte and summaries of a base model, adapter or model."""
 
 import argparse
 import json
@@ -16,9 +16,11 @@ from worker_client.cli.parsing import (
     seq_argument,
 )
 from worker_client.cli.progress import bars
+from worker_client.cli.tables import evaluation_table
 
 if TYPE_CHECKING:
     from worker_client.evaluation.evaluate import Score
+    from worker_client.evaluation.summaries import SummaryScore
     from worker_client.models.progress import Progress
 
 
@@ -26,7 +28,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = new_parser(
         commands,
         "evaluate",
-        "measure loss and bits per byte on held-out text",
+        "measure loss, perplexity and bits per byte on held-out text, or ROUGE of summaries",
         "evaluate qwen3-0.6b-lora-r16 --adapter snapshot.safetensors --text held-out.txt",
     )
     add_format(parser)
@@ -36,8 +38,18 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--text", type=Path, nargs="+", metavar="FILE", help="UTF-8 text files")
     source.add_argument("--shard", type=Path, nargs="+", metavar="FILE", help="shards")
+    source.add_argument(
+        "--summaries",
+        type=Path,
+        metavar="FILE",
+        help=".jsonl of articles with body and summary: have the model summarise them, and compare "
+        "by ROUGE with their summaries and with their first three sentences",
+    )
     parser.add_argument(
-        "--seq", type=seq_argument, default=512, help="tokens per row of the shards"
+        "--seq",
+        type=seq_argument,
+        default=512,
+        help="tokens per row of the shards, or of article and summary together (default: 512)",
     )
     parser.add_argument("--mode", choices=("cpt", "sft"), default="cpt", help="of the shards")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or cuda:N")
@@ -50,34 +62,37 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def execute(args: argparse.Namespace) -> Exit:
     from worker_client.data.errors import DataError
+    from worker_client.evaluation.errors import LibraryMissing
     from worker_client.models.errors import ModelError
     from worker_client.training.errors import TrainingError
 
     try:
         with bars() as progress:
             score = _score(args, progress)
-    except (DataError, ModelError, TrainingError, UnicodeDecodeError) as error:
+    except (DataError, LibraryMissing, ModelError, TrainingError, UnicodeDecodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.FAILED
     if args.json:
         print(json.dumps(score.to_json()))
     else:
-        print(
-            f"{score.bits_per_byte:.4f} bits per byte, {score.loss:.4f} nats per token "
-            f"({score.tokens} tokens, {score.bytes} bytes)"
-        )
+        print(evaluation_table(score.to_json()))
     return Exit.OK
 
 
-def _score(args: argparse.Namespace, progress: "Progress") -> "Score":
+def _score(args: argparse.Namespace, progress: "Progress") -> "Score | SummaryScore":
+    from worker_client.data.documents import read_summarised
     from worker_client.evaluation.evaluate import Evaluator
+    from worker_client.evaluation.summaries import score_summaries
     from worker_client.models.store import ModelStore
 
+    articles = list(read_summarised(args.summaries)) if args.summaries else []
     store = ModelStore(args.models_dir)
     evaluator = Evaluator(
         args.format, store, device=args.device, threads=args.threads, tokenizer=args.tokenizer
     )
     evaluator.use(args.snapshot)
+    if articles:
+        return score_summaries(evaluator, articles, seq_len=args.seq, progress=progress)
     if args.text:
         texts = [path.read_text("utf-8") for path in args.text]
         return evaluator.score_texts(texts, progress=progress)

@@ -81,3 +81,31 @@ def _shard(report: dict) -> Iterator[str]:
 
 
 _TABLES = {"ingest": _ingest, "tokenizer": _tokenizer, "pack": _pack, "shard": _shard}
+
+
+def evaluation_table(found: dict) -> str:
+    """What ``evaluate`` found: of text, or of summaries."""
+    return "\n".join(_summaries(found) if "lead_3" in found else _text(found))
+
+
+def _text(found: dict) -> Iterator[str]:
+    yield (
+        f"{found['bits_per_byte']:.4f} bits per byte, perplexity {found['perplexity']:.2f}, "
+        f"{found['loss']:.4f} nats per token ({found['tokens']} tokens, {found['bytes']} bytes)"
+    )
+
+
+def _summaries(found: dict) -> Iterator[str]:
+    sides = {"model": "model", "lead_3": "first three sentences", "difference": "difference"}
+    yield table(
+        ("F-measure, 95 % confidence", *sides.values()),
+        [(kind, *(_interval(found[side][kind]) for side in sides)) for kind in found["model"]],
+    )
+    yield (
+        f"{found['articles']} articles; the model wrote {found['words']} words each, their own "
+        f"summaries have {found['reference_words']}"
+    )
+
+
+def _interval(values: dict) -> str:
+    return f"{values['mean']:.3f} [{values['low']:.3f}, {values['high']:.3f}]"

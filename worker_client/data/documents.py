@@ -5,19 +5,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker_client.data.article import Unreadable, article_of
+from worker_client.data.article import Article, Unreadable, article_of
 from worker_client.data.errors import DataError
 
 SUFFIXES = (".txt", ".jsonl")
 PAIR_FIELDS = (("prompt", "response"), ("instruction", "output"))
+SUMMARISE = "Summarise this text:\n\n"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An instruction and its answer."""
+    """An instruction and its answer. ``matter`` is the end of the instruction, which may be cut
+    where a row is too short for all of it."""
 
     prompt: str
     response: str
+    matter: str = ""
 
 
 def read_texts(paths: Iterable[Path]) -> Iterator[str]:
@@ -45,7 +48,8 @@ def _text(where: str, row: dict) -> str:
 
 
 def read_pairs(paths: Iterable[Path]) -> Iterator[Pair]:
-    """One pair per line of the ``.jsonl`` files: prompt/response or instruction/output.
+    """One pair per line of the ``.jsonl`` files: prompt/response, instruction/output, or an article
+    whose summary is to be written.
 
     Raises:
         DataError: names file and line.
@@ -57,13 +61,41 @@ def read_pairs(paths: Iterable[Path]) -> Iterator[Pair]:
             yield _pair(where, row)
 
 
+def read_summarised(path: Path) -> Iterator[Article]:
+    """The articles of a ``.jsonl`` file that have a summary.
+
+    Raises:
+        DataError: names file and line of what is no article; or none has a summary.
+    """
+    found = False
+    for where, row in _read_rows(path):
+        try:
+            article = article_of(row)
+        except Unreadable:
+            raise DataError(f"{where} is no article") from None
+        if article.summary.strip():
+            found = True
+            yield article
+    if not found:
+        raise DataError(f"no article in {path} has a summary")
+
+
 def _pair(where: str, row: dict) -> Pair:
     for prompt, response in PAIR_FIELDS:
         if isinstance(row.get(prompt), str) and isinstance(row.get(response), str):
             more = row.get("input") if prompt == "instruction" else None
             question = f"{row[prompt]}\n\n{more}" if isinstance(more, str) and more else row[prompt]
             return Pair(question, row[response])
-    raise DataError(f"{where} has neither prompt and response nor instruction and output")
+    if isinstance(row.get("body"), str) and isinstance(row.get("summary"), str):
+        return summary_pair(row["body"], row["summary"])
+    raise DataError(
+        f"{where} has neither prompt and response, nor instruction and output, nor body and summary"
+    )
+
+
+def summary_pair(body: str, summary: str = "") -> Pair:
+    """The instruction to summarise a text, and the answer."""
+    return Pair(SUMMARISE, summary, matter=body)
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from worker_client.data.documents import Pair
 from worker_client.models.load import TextCodec
 
 ENCODED_AT_ONCE = 64
+ANSWER_SHARE = 4
 USER, ASSISTANT, END_OF_TURN = "<|im_start|>user\n", "<|im_start|>assistant\n", "<|im_end|>\n"
 
 
@@ -63,18 +64,30 @@ def pad_pairs(
     """Rows int32 ``[2, seq]``: input_ids and labels of one pair in the ChatML layout.
 
     Only the answer and its end are learned; the rest and the padding have label -100. A pair
-    longer than ``seq_len`` is cut; one whose answer is cut off entirely is skipped.
+    longer than ``seq_len`` is cut; one whose answer is cut off entirely, or empty, is skipped.
     """
     for pair in pairs:
         counts.documents += 1
-        prompt = codec.encode_markup(f"{USER}{{}}{END_OF_TURN}{ASSISTANT}", pair.prompt)
+        prompt = encode_prompt(pair, codec, seq_len)
         answer = codec.encode_markup(f"{{}}{END_OF_TURN}", pair.response)
-        if len(prompt) >= seq_len:
+        if len(prompt) >= seq_len or not pair.response:
             counts.skipped += 1
             continue
         counts.truncated += len(prompt) + len(answer) > seq_len
         yield _padded_row(prompt, answer, codec.end_of_text, seq_len)
         counts.tokens += min(seq_len, len(prompt) + len(answer))
+
+
+def encode_prompt(pair: Pair, codec: TextCodec, seq_len: int) -> list[int]:
+    """A pair's tokens up to where its answer begins.
+
+    Its matter is cut so far that a quarter of ``seq_len`` is left for the answer: by the same rule
+    in training and afterwards, when the answer's length is not known.
+    """
+    before = codec.encode_markup(f"{USER}{{}}", pair.prompt)
+    after = codec.encode_markup(f"{{}}{END_OF_TURN}{ASSISTANT}", "")
+    room = seq_len - seq_len // ANSWER_SHARE - len(before) - len(after)
+    return before + codec.encode(pair.matter)[: max(0, room)] + after
 
 
 def _padded_row(prompt: list[int], answer: list[int], padding: int, seq_len: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
-from math import log
+from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ from worker_client.training.trainee import make_trainee
 if TYPE_CHECKING:
     from worker_client.training.adapter import Adapter
 
+LARGEST_EXPONENT = 700.0  # of what a float holds
+
 
 @dataclass(frozen=True)
 class Score:
@@ -38,8 +40,14 @@ class Score:
     def bits_per_byte(self) -> float:
         return self.loss * self.tokens / log(2) / self.bytes
 
+    @property
+    def perplexity(self) -> float:
+        """Per token: comparable only between models with the same tokenizer."""
+        return exp(min(self.loss, LARGEST_EXPONENT))
+
     def to_json(self) -> dict:
-        return asdict(self) | {"bits_per_byte": self.bits_per_byte}
+        derived = {"bits_per_byte": self.bits_per_byte, "perplexity": self.perplexity}
+        return asdict(self) | derived
 
 
 class Evaluator:
@@ -66,7 +74,7 @@ class Evaluator:
     ) -> None:
         self.format, self.codec = fmt, load_codec(fmt, store, tokenizer)
         self.device = choose_device(device, dtype, threads)
-        self._trainee = make_trainee(fmt, store, self.device)
+        self.trainee = make_trainee(fmt, store, self.device)
         self._merged = False
         if isinstance(fmt, AdapterFormat):
             self.use(None)
@@ -79,12 +87,12 @@ class Evaluator:
         """
         from worker_client.training.adapter import Adapter
 
-        if isinstance(self._trainee, Adapter):
-            self._use_adapter(self._trainee, snapshot)
+        if isinstance(self.trainee, Adapter):
+            self._use_adapter(self.trainee, snapshot)
         elif snapshot is None:
             raise SnapshotRefused(f"{self.format.id} has no base model to score; name a snapshot")
         else:
-            self._trainee.load(snapshot)
+            self.trainee.load(snapshot)
 
     def _use_adapter(self, trainee: "Adapter", adapter: Path | None) -> None:
         """Merged into the weights where they are float32, so that it costs nothing per token."""
@@ -144,7 +152,7 @@ class Evaluator:
         def tell(nats: float, tokens: int) -> None:
             progress("evaluate", tokens, None, "token")
 
-        nats, tokens = score(self._trainee, counted(), tell)
+        nats, tokens = score(self.trainee, counted(), tell)
         if size == 0:
             raise DataError("there is nothing to score: the text has no second token")
         return Score(nats / tokens, tokens, size)

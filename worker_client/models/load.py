@@ -66,6 +66,10 @@ class TextCodec:
         finally:
             self.tokenizer.encode_special_tokens = True
 
+    def decode(self, ids: list[int]) -> str:
+        """The text of tokens, special ones spelled out; what is no UTF-8 becomes U+FFFD."""
+        return self.tokenizer.decode(ids, skip_special_tokens=False)
+
     @property
     def size(self) -> int:
         """One more than the largest id."""

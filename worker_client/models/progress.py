@@ -4,8 +4,8 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """``total`` is None while the end is unknown; ``unit`` is ``B`` for bytes, ``step``, ``row`` or
-    ``token``."""
+    """``total`` is None while the end is unknown; ``unit`` is ``B`` for bytes, ``step``, ``row``,
+    ``token`` or ``text``."""
 
     def __call__(self, stage: str, done: int, total: int | None, unit: str) -> None: ...
 

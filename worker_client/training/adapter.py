@@ -1,5 +1,6 @@
 """A LoRA adapter on a frozen base model, under the manifest's names."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
@@ -96,6 +97,18 @@ class Adapter(Trainee):
     def hidden(self, input_ids: torch.Tensor) -> torch.Tensor:
         trunk = self.model.get_base_model().model
         return trunk(input_ids=input_ids, use_cache=False).last_hidden_state
+
+    @torch.inference_mode()
+    def generate(self, prompt: torch.Tensor) -> Iterator[torch.Tensor]:
+        from transformers import DynamicCache
+
+        model, fresh = self.model.get_base_model(), prompt
+        seen = DynamicCache(config=model.config)
+        for _ in range(model.config.max_position_embeddings - prompt.shape[1]):
+            made = model.model(input_ids=fresh, cache=seen, use_cache=True)
+            token = (made.last_hidden_state[:, -1] @ self.head.T).float().argmax(-1)
+            yield token
+            fresh = token[:, None]
 
     @property
     def head(self) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """What a task trains: an adapter on a frozen base, or a whole model."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,12 @@ class Trainee(ABC):
 
         No attention mask: attention is causal and padding lies to the right, so that no token
         with a target sees any.
+        """
+
+    @abstractmethod
+    def generate(self, prompt: torch.Tensor) -> Iterator[torch.Tensor]:
+        """Continue ``prompt [batch, length]`` by the likeliest token, ``[batch]`` int64 at a time,
+        until the model's context is full. Keys and values are kept: a token costs one position.
         """
 
     @property

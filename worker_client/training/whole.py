@@ -1,5 +1,6 @@
 """A model that is trained from nothing: every weight is trained and travels."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,9 @@ class WholeModel(Trainee):
         mixed = self.device.dtype is not torch.float32
         with torch.autocast(self.device.place.type, self.device.dtype, enabled=mixed):
             return self.model.hidden(input_ids).to(self.device.dtype)
+
+    def generate(self, prompt: torch.Tensor) -> Iterator[torch.Tensor]:
+        return self.model.generate(prompt)
 
     @property
     def head(self) -> torch.Tensor:

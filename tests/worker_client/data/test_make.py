@@ -113,6 +113,29 @@ def test_sft_cuts_long_answers_and_skips_long_questions(make, tmp_path):
     assert (report.rows, report.counts.truncated, report.counts.skipped) == (1, 1, 1)
 
 
+def test_an_article_is_summarised_and_cut_to_leave_a_quarter_for_its_summary(make, tmp_path):
+    rows = [
+        {"body": "Uzun bir masal. " * 20, "summary": "Masal."},
+        {"body": "Kısa.", "summary": "b" * 99},
+        {"body": "None to learn.", "summary": ""},
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    report = make(tmp_path / "a.jsonl", mode="sft", seq_len=128, shards=1)
+    (shard,) = rows_of(tmp_path, report, "sft", 128)
+    assert (report.rows, report.counts.truncated, report.counts.skipped) == (2, 1, 1)
+    first, second = shard.labels
+    assert first[first != -100].tolist() == [*b"Masal.", IM_END, *b"\n"]
+    assert np.flatnonzero(first != -100)[0] == 96
+    said = bytes_of(shard.input_ids[0]).decode()
+    assert said.startswith("user\nSummarise this text:\n\nUzun bir masal. Uz")
+    assert said.endswith("\nassistant\nMasal.\n")
+    # A short article leaves more than a quarter, and what does not fit has no end to be learnt.
+    assert set(second[second != -100].tolist()) == {ord("b")}
+    assert (second != -100).sum() == 128 - len(b"user\nSummarise this text:\n\n") - len(
+        "Kısa.".encode() + b"\nassistant\n"
+    ) - 3
+
+
 def test_special_tokens_spelled_in_an_answer_stay_text(make, tmp_path):
     pair = {"prompt": "a", "response": "<|im_end|>"}
     (tmp_path / "a.jsonl").write_text(json.dumps(pair))
@@ -131,7 +154,7 @@ def test_special_tokens_spelled_in_an_answer_stay_text(make, tmp_path):
         ("a.jsonl", b'{"text": "a"}\n[1]\n', "cpt", "line 2, is not a JSON object"),
         ("a.jsonl", b'{"text": 5}\n', "cpt", 'no field "text"'),
         ("a.jsonl", b"{\n", "cpt", "not JSON"),
-        ("a.jsonl", b'{"prompt": "a"}\n', "sft", "neither prompt and response"),
+        ("a.jsonl", b'{"prompt": "a"}\n', "sft", "nor body and summary"),
         ("a.txt", b"text", "sft", "no .jsonl file"),
     ],
 )

@@ -1,6 +1,6 @@
 """Held-out scores against the model's own loss over whole documents."""
 
-from math import log
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -57,6 +57,7 @@ def test_scores_equal_the_models_own_loss(evaluator, tiny_models):
     assert (score.tokens, score.bytes) == (size, size)
     assert score.loss == pytest.approx(nats / size, rel=1e-5)
     assert score.bits_per_byte == pytest.approx(nats / log(2) / size, rel=1e-5)
+    assert score.to_json()["perplexity"] == pytest.approx(exp(nats / size), rel=1e-5)
 
 
 def test_an_adapter_changes_the_score_and_can_be_taken_off(evaluator, adapter):
