@@ -15,7 +15,6 @@ from coordination.trust.policy import CheckPolicy, Standing, weight
 from coordination.verification.tolerance import SAME_DTYPE
 
 SECRET = b"of the lab"
-MOST_VERIFIERS = 3
 
 
 class Taken(NamedTuple):
@@ -61,41 +60,31 @@ class Checks:
     def _is_valid(
         self, author: int, start: VectorFile, results: list[VectorFile], honest: list[VectorFile]
     ) -> bool:
-        """As ``coordination.verification.judge``: until two verifiers agree, for or against."""
-        asked: list[int] = []
-        repeated: list[VectorFile] = []
-        for verifier in self._verifiers(author):
-            asked.append(verifier)
-            repeated.append(self._repeat(verifier, author, results, honest))
-            agree = [self._agree(start, results[author], other) for other in repeated]
-            if agree[-1] and (len(agree) == 1 or sum(agree) > 1):
-                return self._settle(author, asked, agree, valid=True)
-            if not agree[-1] and any(self._agree(start, o, repeated[-1]) for o in repeated[:-1]):
-                return self._settle(author, asked, agree, valid=False)
-            if len(agree) == 2 and not agree[-1]:
-                break
-        if 2 * (1 + sum(agree)) > 1 + len(agree):
-            return self._settle(author, asked, agree, valid=True)
-        return self._decide_by_standing(author, asked, agree)
+        """One agreeing repetition is enough; after one that differs a second one decides."""
+        first, second = self._verifiers(author)
+        repeated = self._repeat(first, author, results, honest)
+        if self._agree(start, results[author], repeated):
+            return self._record(author, valid=True)
+        other = self._repeat(second, author, results, honest)
+        if self._agree(start, results[author], other):
+            self._record(first, valid=False)
+            return self._record(author, valid=True)
+        if self._agree(start, repeated, other):
+            return self._record(author, valid=False)
+        return self._decide_by_standing(author, (first, second))
 
-    def _decide_by_standing(self, author: int, asked: list[int], agree: list[bool]) -> bool:
-        """No two agree: a proven worker's word stands against an unproven one's."""
+    def _decide_by_standing(self, author: int, others: tuple[int, int]) -> bool:
+        """Three that differ: a proven worker's word stands against an unproven one's."""
         trusted = self.policy.is_proven(self.standing(author))
-        if trusted == any(self.policy.is_proven(self.standing(other)) for other in asked):
+        if trusted == any(self.policy.is_proven(self.standing(other)) for other in others):
             return False  # left out, and nobody is blamed
-        return self._settle(author, asked, agree, valid=trusted)
+        return self._record(author, valid=trusted)
 
-    def _settle(self, author: int, asked: list[int], agree: list[bool], *, valid: bool) -> bool:
-        for verifier, agrees in zip(asked, agree, strict=True):
-            if agrees != valid:
-                self._record(verifier, valid=False)
-        return self._record(author, valid=valid)
-
-    def _verifiers(self, author: int) -> list[int]:
+    def _verifiers(self, author: int) -> tuple[int, int]:
         barred = {author} if self.colluding else {author, *self.attackers}
         others = [other for other in range(self.volunteers) if other not in barred]
-        count = min(MOST_VERIFIERS, len(others))
-        return self.draw.choice(others, count, replace=False).tolist()
+        first, second = self.draw.choice(others, 2, replace=False).tolist()
+        return first, second
 
     def _repeat(
         self, verifier: int, author: int, results: list[VectorFile], honest: list[VectorFile]

@@ -1,10 +1,9 @@
 """Compare a repetition with the result it repeats, and reach a verdict.
 
-One agreeing repetition is enough. A differing one may itself be the wrong one, so others are
-asked until two of them agree, for the author or against: what the author says of its own work
-decides nothing. Where that needs somebody who cannot be had, the majority of those who spoke
-decides, and without one a proven worker's word stands against an unproven one's; otherwise the
-result is left out and nobody is blamed. Whoever is outvoted loses their standing.
+One agreeing repetition is enough. A differing one may itself be the wrong one, so a second
+verifier is asked and two against one decide; whoever is outvoted loses their standing. When the
+three differ, or no third can be had, a proven worker's word stands against an unproven one's;
+otherwise the result is left out and nobody is blamed.
 """
 
 from dataclasses import asdict, dataclass
@@ -77,32 +76,19 @@ def judge(run: Run, target: Result, opinions: list[Opinion]) -> None:
     check = Check.objects.select_for_update().get(result=target)
     check.evidence = [*check.evidence, *map(asdict, opinions)]
     check.save(update_fields=["evidence"])
-    with_author, *with_others = (opinion.agrees for opinion in opinions)
-    if with_author and (not with_others or _in_favour(check) > 1):
+    agrees_with_author, *agrees_with_others = (opinion.agrees for opinion in opinions)
+    if agrees_with_author:
         _decide(check, Check.State.VALID)
-    elif not with_author and any(with_others):
+    elif any(agrees_with_others):
         _decide(check, Check.State.INVALID)
-    elif _may_be_settled(len(opinions), with_author) and verifiers(target).exists():
+    elif agrees_with_others or not verifiers(target).exists():
+        decide_by_standing(run, check)
+    else:
         ask_for_repetition(target)
-    else:
-        decide_at_last(run, check)
 
 
-def _may_be_settled(repetitions: int, with_author: bool) -> bool:
-    """Whether one more repetition can make two that agree; three that differ are enough."""
-    return repetitions == 1 or (repetitions == 2 and with_author)
-
-
-def decide_at_last(run: Run, check: Check) -> None:
-    """End a dispute with what has been said so far."""
-    spoke = 1 + len(repetitions(check.result))
-    if 2 * (1 + _in_favour(check)) > spoke:
-        _decide(check, Check.State.VALID)
-    else:
-        _decide_by_standing(run, check)
-
-
-def _decide_by_standing(run: Run, check: Check) -> None:
+def decide_by_standing(run: Run, check: Check) -> None:
+    """End a dispute that no majority will end."""
     policy, target = run.check_policy, check.result
     author = policy.is_proven(target.lease.worker.standing)
     others = [policy.is_proven(sent.lease.worker.standing) for sent in repetitions(target)]
@@ -114,21 +100,14 @@ def _decide_by_standing(run: Run, check: Check) -> None:
 
 def _decide(check: Check, state: Check.State) -> None:
     """Finish the check and let the standing of author and verifiers follow from it."""
-    valid = state == Check.State.VALID
+    author, valid = check.result.lease, state == Check.State.VALID
     finish_check(check, state)
-    record_check(check.result.lease.worker_id, valid)
-    outvoted = [lease for lease, agrees in _on_author(check) if agrees != valid]
-    for worker in Lease.objects.filter(pk__in=outvoted).values_list("worker", flat=True):
-        record_check(worker, False)
-
-
-def _in_favour(check: Check) -> int:
-    """How many repetitions agree with the author."""
-    return sum(agrees for _, agrees in _on_author(check))
-
-
-def _on_author(check: Check) -> list[tuple[int, bool]]:
-    """The lease of each repetition, and whether it agrees with the author."""
-    author = check.result.lease_id
-    said = (opinion for opinion in check.evidence if opinion["against"] == author)
-    return [(opinion["lease"], opinion["agrees"]) for opinion in said]
+    record_check(author.worker_id, valid)
+    if valid:
+        differed = (
+            opinion["lease"]
+            for opinion in check.evidence
+            if opinion["against"] == author.pk and not opinion["agrees"]
+        )
+        for worker in Lease.objects.filter(pk__in=differed).values_list("worker", flat=True):
+            record_check(worker, False)

@@ -8,7 +8,7 @@ from coordination.clock import now
 from coordination.models import Check, Lease, Result, Round, Unit, touch
 from coordination.trust.record import lock_workers
 from coordination.verification.finish import finish_check
-from coordination.verification.judge import decide_at_last
+from coordination.verification.judge import decide_by_standing
 from coordination.verification.judge_losses import decide_by_losses, is_about_losses
 from coordination.verification.verifiers import checkers, involved
 
@@ -16,8 +16,8 @@ from coordination.verification.verifiers import checkers, involved
 def settle_checks(round_: Round) -> int:
     """End every pending check of an open round that has nobody to make it; returns how many.
 
-    With nobody left who could check a result, it counts and is recorded as unverified; a
-    dispute is decided by what was said in it once the deadline is there. A
+    With nobody left who could check a result, it counts and is recorded as unverified; after a
+    first repetition that differed, the better standing decides once the deadline is there. A
     round's length after its deadline no check is waited for any longer, so that workers who
     offer to verify and never do cannot keep a round open. Safe to call at any time.
     """
@@ -39,7 +39,7 @@ def _settle(pk: int) -> bool:
     if is_about_losses(check):
         decide_by_losses(run, check)
     elif check.evidence:
-        decide_at_last(run, check)
+        decide_by_standing(run, check)
     else:
         finish_check(check, Check.State.WAIVED)
     touch(run.pk)

@@ -147,8 +147,8 @@ def test_colluding_verifiers_pass_each_other_s_results_now_and_then(tmp_path: Pa
     found = [task.judge(number) for number in range(1, 21)]
 
     passed = [sum(author in taken for taken in found) for author in range(5)]
-    assert min(passed[:3]) > 10, "an honest result needs an honest first verifier, or two after it"
-    assert 0 < max(passed[3:]) < len(found), "a false one a colluding first"
+    assert min(passed[:3]) > 13, "an honest result needs one honest verifier of two"
+    assert 0 < max(passed[3:]) < len(found), "a false one a colluding first or second"
     assert task.checks.standing(3).invalid > 0
 
 

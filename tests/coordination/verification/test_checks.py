@@ -8,10 +8,8 @@ from coordination.rounds.reconcile import reconcile
 from coordination.verification.verifiers import can_be_repeated
 from tests.coordination.making import make_run
 from tests.coordination.verification.conftest import (
-    HONEST,
     NOISE,
     OTHER_NOISE,
-    Volunteer,
     all_leave,
     check_of,
     pass_deadline,
@@ -132,45 +130,6 @@ def test_a_verifier_who_lies_is_outvoted_and_loses_its_standing(single, trio):
     assert ada.row.consecutive_valid == 1
     assert (bob.row.consecutive_valid, bob.row.checks_invalid) == (0, 1)
     assert _round(single).participants == [trained(single).pk]
-
-
-class TestFourOrMore:
-    """The author's own word decides nothing as long as there is another verifier to ask."""
-
-    @pytest.fixture
-    def quartet(self, single, trio, volunteer) -> list[Volunteer]:
-        everybody = [*trio, volunteer(single, "dan", 5)]
-        register(*everybody)
-        Worker.objects.update(consecutive_valid=3)
-        return everybody
-
-    def _judge(self, run: Run, quartet: list[Volunteer], *seeds: int) -> tuple[str, list[int]]:
-        """The verdict, and each one's lost checks, when they sent updates of ``seeds`` in turn."""
-        for someone, seed in zip(quartet[:-1], seeds, strict=False):
-            someone.work(seed)
-        assert check_of(run).state == Check.State.PENDING
-        quartet[-1].work(seeds[-1])
-        return check_of(run).state, [someone.row.checks_invalid for someone in quartet]
-
-    def test_author_and_verifier_together_do_not_outvote_an_honest_one(self, single, quartet):
-        found = self._judge(single, quartet, NOISE, HONEST, NOISE, HONEST)
-        assert found == (Check.State.INVALID, [1, 0, 1, 0])
-
-    def test_one_liar_among_verifiers_is_outvoted(self, single, quartet):
-        found = self._judge(single, quartet, HONEST, NOISE, HONEST, HONEST)
-        assert found == (Check.State.VALID, [0, 1, 0, 0])
-
-    def test_two_pairs_of_opinions_are_no_majority(self, single, quartet):
-        found = self._judge(single, quartet, HONEST, NOISE, HONEST, OTHER_NOISE)
-        assert found == (Check.State.UNDECIDED, [0, 0, 0, 0])
-
-    def test_when_the_third_verifier_leaves_the_majority_decides(self, single, quartet):
-        for someone, seed in zip(quartet, (HONEST, NOISE, HONEST), strict=False):
-            someone.work(seed)
-        assert check_of(single).state == Check.State.PENDING
-        all_leave(*quartet)
-        pass_deadline(single)
-        assert check_of(single).state == Check.State.VALID
 
 
 def test_when_all_three_differ_the_result_is_left_out_and_nobody_is_blamed(single, trio):
