@@ -63,8 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = SEEDS[:1] if options.quick else SEEDS
     bare = [MEAN, ALONE] if options.quick else BARE
     whole = [SCREENED, VERIFIED, UNVERIFIABLE]
-    arms = arms_of([*bare, *whole], seeds)
-    arms += one_language_each([MEAN, VERIFIED] if options.quick else [*bare, *whole], seeds)
+    # The default first: a grid that is stopped has said what matters most.
+    arms = arms_of([MEAN, *whole], seeds) + one_language_each([MEAN, *whole], seeds)
+    arms += arms_of(bare, seeds) + ([] if options.quick else one_language_each(bare, seeds))
+    arms = list(dict.fromkeys(arms))
     grid = Grid()
     if not options.known:
         grid.run(arms, options.processes)

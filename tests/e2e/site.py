@@ -179,9 +179,9 @@ class Site:
         """Start again what was killed."""
         self.start()
 
-    def manage(self, *arguments: str) -> str:
+    def manage(self, *arguments: str, seconds: float = PATIENCE_S) -> str:
         """What a management command printed; it must succeed."""
-        return self._finish("manage.py", *arguments)
+        return self._finish("manage.py", *arguments, seconds=seconds)
 
     def make_run(self, slug: str, **fields: object) -> None:
         """A run with files made by numpy, as ``tests.coordination.making.make_run`` makes it."""
@@ -239,9 +239,9 @@ class Site:
         self._programs.append(program)
         return program
 
-    def _finish(self, *arguments: str) -> str:
+    def _finish(self, *arguments: str, seconds: float = PATIENCE_S) -> str:
         program = self._run(Program, *arguments)
-        status = program.wait()
+        status = program.wait(seconds)
         assert status == 0, f"{arguments}: exit {status}: {''.join(program.lines)}"
         return "".join(program.lines)
 
