@@ -10,7 +10,7 @@ from pathlib import Path
 
 from modelen_site.experiments.cells import Cell, How, Outcome
 from modelen_site.experiments.plan import Plan, Setting
-from modelen_site.experiments.texts import Documents, digest_of
+from modelen_site.experiments.texts import Documents, digest_of, whole_file
 
 # What an outcome follows from beside its cell; arms, seeds and rates may be added later.
 FIELDS = {"format", "seq_len", "batch_size", "tokens", "points", "text"}
@@ -37,9 +37,8 @@ class Grid:
     def save(self, outcome: Outcome) -> None:
         path = self._path(outcome.cell)
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".part")
-        draft.write_text(outcome.model_dump_json(indent=1) + "\n", "utf-8")
-        draft.replace(path)
+        with whole_file(path) as draft:
+            draft.write_text(outcome.model_dump_json(indent=1) + "\n", "utf-8")
 
     def workplace(self, cell: Cell) -> Path:
         """An empty folder for what a cell needs while it runs."""

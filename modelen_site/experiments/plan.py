@@ -200,8 +200,6 @@ class Plan(Part):
             raise ValueError("two arms are the same; give each another name")
         for setting in settings:
             self._demand_even(setting)
-            if self.work(setting).steps > 10_000:
-                raise ValueError(f"{setting.arm}: more than 10000 steps; raise batch_size")
         for bar in self.bars:
             self.find(bar.of), self.find(bar.against)
         return self

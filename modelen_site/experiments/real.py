@@ -17,7 +17,7 @@ from modelen_site.demo.places import HOST, KEPT, SITE_SETTINGS, free_port
 from modelen_site.demo.plan import DemoFailed
 from modelen_site.experiments.cells import Cell, Outcome, Point
 from modelen_site.experiments.judge import Judge
-from modelen_site.experiments.plan import Plan
+from modelen_site.experiments.plan import Plan, PlanRefused
 from modelen_site.experiments.simulate import is_due
 from modelen_site.experiments.texts import Texts, shard_folder
 from modelen_site.experiments.told import Told
@@ -29,16 +29,26 @@ POLL_S = 0.2
 START_S = 120.0
 LONG_S = str(30 * 86400)  # nobody is late here, however long a task takes
 LONG_HOURS = "720"
+MAX_STEPS = 10_000
 
 Ticked = Callable[[int], object]
 
 
 class RealRun:
-    """``tick`` hears of every step, in steps of ``plan.batch_size`` sequences."""
+    """``tick`` hears of every step, in steps of ``plan.batch_size`` sequences.
+
+    Raises:
+        PlanRefused: the cell is nothing that a run can do.
+    """
 
     def __init__(self, plan: Plan, cell: Cell, texts: Texts, folder: Path, tick: Ticked) -> None:
         self.plan, self.cell, self.folder, self.tick = plan, cell, folder, tick
         self.setting, self.work = cell.setting, plan.work(cell.setting)
+        if self.work.steps > MAX_STEPS:
+            raise PlanRefused(
+                f"{self.setting.arm} is one task of {self.work.steps} steps, and protocol v1 allows "
+                f"{MAX_STEPS}; raise batch_size, or leave out --real"
+            )
         self.format, self.texts = load_format(plan.format), texts
         self.slug = f"cell-{cell.key}"
         self.url = f"http://{HOST}:{free_port(0)}"

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -82,22 +83,25 @@ def digest_of(documents: Documents) -> str:
 
 
 def prepare_texts(plan: Plan, documents: Documents, folder: Path) -> Texts:
-    """Tokenise, split and deal out. The same plan and documents give the same bytes.
+    """Tokenise, split and deal out, whatever of it is not in ``folder`` yet. The same plan and
+    documents give the same bytes.
 
     Raises:
         PlanRefused: too little text.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = folder / "tokenizer.json"
-    _write_tokenizer(tokenizer, plan.text.vocabulary, documents)
+    if not tokenizer.exists():
+        _write_tokenizer(tokenizer, plan.text.vocabulary, documents)
     codec = read_codec(tokenizer, load_format(plan.format).vocab_size)
-    split = {language: _split(texts, codec, plan) for language, texts in documents.items()}
+    split = _split_once(plan, documents, codec, folder / "rows.npz")
     _demand_enough(split, plan)
     held, least = plan.text.held_out_rows, min(len(rows.train) for rows in split.values())
     train = [rows.train[:least] for rows in split.values()]
     for clients, division in {_division(plan, setting) for setting in plan.settings}:
-        parts = divide(train, clients, division)
-        _write_shards(shard_folder(folder, clients, division), parts, codec)
+        target = shard_folder(folder, clients, division)
+        if not (target / LIST_FILE).exists():
+            _write_shards(target, divide(train, clients, division), codec)
     validation = np.concatenate([rows.validation[:held] for rows in split.values()])
     return Texts(
         folder=folder,
@@ -119,7 +123,30 @@ def _write_shards(folder: Path, parts: Sequence[np.ndarray], codec: TextCodec) -
         for number, rows in enumerate(parts)
     ]
     listed = {"shards": [asdict(file) for file in files]}
-    (folder / LIST_FILE).write_text(json.dumps(listed, indent=1) + "\n", "utf-8")
+    with whole_file(folder / LIST_FILE) as draft:
+        draft.write_text(json.dumps(listed, indent=1) + "\n", "utf-8")
+
+
+def _split_once(plan: Plan, documents: Documents, codec: TextCodec, kept: Path) -> dict[str, Rows]:
+    """Tokenising a large text takes minutes, which a grid that goes on need not wait for."""
+    if not kept.exists():
+        split = {language: _split(texts, codec, plan) for language, texts in documents.items()}
+        named = {f"{a}-{b}": rows for a, of in split.items() for b, rows in of._asdict().items()}
+        with whole_file(kept) as draft, draft.open("wb") as file:
+            np.savez(file, **named)
+    with np.load(kept) as found:
+        return {
+            language: Rows(*(found[f"{language}-{part}"] for part in Rows._fields))
+            for language in documents
+        }
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A draft to write, which then takes the place of ``path``: nobody finds half of it there."""
+    draft = path.with_name(f"{path.name}.part")
+    yield draft
+    draft.replace(path)
 
 
 def part_of(text: str) -> int:
@@ -175,7 +202,8 @@ def _read_folder(folder: Path, language: str) -> Iterator[str]:
 def _write_tokenizer(path: Path, vocabulary: int | None, documents: Documents) -> None:
     """Of ``vocabulary`` tokens, made from what is trained on; without one, of single bytes."""
     if vocabulary is None:
-        path.write_text(tokenizer_json(), "utf-8")
+        with whole_file(path) as draft:
+            draft.write_text(tokenizer_json(), "utf-8")
         return
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -190,7 +218,8 @@ def _write_tokenizer(path: Path, vocabulary: int | None, documents: Documents) -
     )
     every = (text for texts in documents.values() for text in texts if part_of(text) > TEST)
     tokenizer.train_from_iterator(every, trainer)
-    tokenizer.save(str(path))
+    with whole_file(path) as draft:
+        tokenizer.save(str(draft))
 
 
 def _split(documents: Sequence[str], codec: TextCodec, plan: Plan) -> Rows:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from modelen_site.experiments.cells import Cell, Outcome
-from modelen_site.experiments.plan import Plan
+from modelen_site.experiments.plan import Plan, PlanRefused
 from modelen_site.experiments.real import RealRun
 from modelen_site.experiments.simulate import Simulation
 from modelen_site.experiments.texts import prepare_texts, read_documents
@@ -52,3 +52,12 @@ def test_simulation_and_reality_end_with_the_same_bytes(arm, tmp_path):
     assert real.last.down <= simulated.last.down
     assert real.shard_bytes >= simulated.shard_bytes / len(arm["clients"])
     assert (real.wire_up or 0) > real.last.up and (real.wire_down or 0) > real.last.down
+
+
+def test_what_no_run_can_do_is_refused_before_it_begins(tmp_path):
+    plan = make_plan(tokens=10**6, arms=[{"name": "arm", "kind": "single"}])
+    write_text(tmp_path / "text")
+    texts = prepare_texts(plan, read_documents(plan.text, tmp_path), tmp_path / "made")
+    cell = Cell(setting=plan.settings[0], lr=1e-3, seed=0)
+    with pytest.raises(PlanRefused, match="raise batch_size"):
+        RealRun(plan, cell, texts, tmp_path, lambda steps: None)

@@ -41,7 +41,6 @@ def test_fedavg_takes_the_mean_itself():
         ({"arms": [DILOCO | {"encodings": ["int4/mp3"]}]}, "write UP/DOWN"),
         ({"arms": [DILOCO | {"kind": "single"}]}, "is one client"),
         ({"arms": [DILOCO | {"colour": 1}]}, "arms.0.colour"),
-        ({"tokens": 10**9, "arms": [{"name": "one", "kind": "single"}]}, "raise batch_size"),
         ({"arms": [DILOCO | {"clients": [3], "divisions": ["language"]}]}, "divide evenly"),
         ({"learning_rates": []}, "learning_rates"),
         ({"name": "../x"}, "name"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from modelen_site.experiments import texts
 from modelen_site.experiments.plan import CATALOGUES, PlanRefused
 from modelen_site.experiments.texts import (
     TEST,
@@ -30,11 +31,11 @@ def rows_of(path, plan):
 def test_no_document_is_on_two_sides(beside):
     plan = make_plan()
     documents = read_documents(plan.text, beside)
-    texts = prepare_texts(plan, documents, beside / "made")
+    made = prepare_texts(plan, documents, beside / "made")
     for number, files in (
-        (VALIDATION, [texts.validation]),
-        (TEST, texts.test.values()),
-        (None, texts.shards(2, "equal")),
+        (VALIDATION, [made.validation]),
+        (TEST, made.test.values()),
+        (None, made.shards(2, "equal")),
     ):
         said = b"".join(bytes(rows_of(path, plan)[rows_of(path, plan) < 256]) for path in files)
         for language in ALPHABETS:
@@ -59,14 +60,23 @@ def test_the_same_text_gives_the_same_bytes(beside):
         assert path.read_bytes() == (other.folder / path.relative_to(one.folder)).read_bytes()
 
 
+def test_what_is_there_is_not_tokenised_again(beside, monkeypatch):
+    plan, documents = make_plan(), read_documents(make_plan().text, beside)
+    first = prepare_texts(plan, documents, beside / "made")
+    monkeypatch.delattr(texts, "_split")
+    more = make_plan(arms=[{"name": "arm", "kind": "diloco", "clients": [2, 4]}])
+    again = prepare_texts(more, documents, beside / "made")
+    assert again == first and len(again.shards(4, "equal")) == 4
+
+
 def test_a_tokenizer_is_made_from_what_is_trained_on(beside):
     plan = make_plan(
         text={"source": "text", "languages": ["aa"], "vocabulary": 300, "held_out_rows": 1}
     )
-    texts = prepare_texts(plan, read_documents(plan.text, beside), beside / "made")
+    made = prepare_texts(plan, read_documents(plan.text, beside), beside / "made")
     bytewise = make_plan(text={"source": "text", "languages": ["aa"], "held_out_rows": 1})
     whole = prepare_texts(bytewise, read_documents(plan.text, beside), beside / "bytes")
-    assert texts.train_tokens < whole.train_tokens
+    assert made.train_tokens < whole.train_tokens
 
 
 def languages(count, rows=16):
