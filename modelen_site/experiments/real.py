@@ -46,7 +46,7 @@ class RealRun:
         self.setting, self.work = cell.setting, plan.work(cell.setting)
         if self.work.steps > MAX_STEPS:
             raise PlanRefused(
-                f"{self.setting.arm} is one task of {self.work.steps} steps, and protocol v1 allows "
+                f"{self.setting.arm} has tasks of {self.work.steps} steps, and protocol v1 allows "
                 f"{MAX_STEPS}; raise batch_size, or leave out --real"
             )
         self.format, self.texts = load_format(plan.format), texts

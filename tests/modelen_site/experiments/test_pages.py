@@ -1,12 +1,15 @@
 """Published experiments on the site."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from django.test import Client
 
 from modelen_site.experiments.plots import PLOTS
 from modelen_site.experiments.publish import REPORT, publish, published, published_folder
+from tests.e2e.site import REPO, clean_environment
 from tests.modelen_site.experiments.making import make_report, publish_made_up
 
 PAGE = "/experiments/made-up/"
@@ -95,3 +98,11 @@ def test_what_cannot_be_read_is_left_out(caplog):
     (broken / REPORT).write_text("{", "utf-8")
     assert [found.name for found in published()] == ["made-up"]
     assert "broken cannot be read" in caplog.text
+
+
+def test_the_server_needs_neither_torch_nor_matplotlib_for_its_pages():
+    code = "import django, sys; django.setup(); import modelen_site.urls; print(*sys.modules)"
+    environment = clean_environment() | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
+    command = [sys.executable, "-c", code]
+    said = subprocess.run(command, cwd=REPO, env=environment, check=True, capture_output=True)
+    assert not {"torch", "matplotlib", "tokenizers"} & set(said.stdout.decode().split())
