@@ -14,6 +14,7 @@ import numpy as np
 MAX_POINTS = 120
 INTERVALS = 4
 FEW_INTERVALS = 3
+LOOKS = 6
 DOTS_UP_TO = 40  # beyond it, dots would hide the line
 
 
@@ -55,6 +56,33 @@ def loss_chart(points: Sequence[tuple[int, float]]) -> dict | None:
         "last": {"round": rounds[-1], "loss": losses[-1]},
         "lowest": min(losses),
     }
+
+
+def lines_chart(lines: Mapping[str, Sequence[tuple[int, float]]]) -> dict | None:
+    """A line for each name, of (round, value) points in order of round; None without any."""
+    if not lines:
+        return None
+    rounds = sorted({number for points in lines.values() for number, _ in points})
+    x, y = _round_scale(rounds), _loss_scale([v for points in lines.values() for _, v in points])
+    return {
+        "lines": [
+            {"name": name, "look": look(index), "path": _path(points, x, y)}
+            for index, (name, points) in enumerate(lines.items())
+        ],
+        "x_ticks": [{"at": _percent(x.at(tick)), "value": int(tick)} for tick in x.ticks],
+        "y_ticks": [{"at": _percent(100 - y.at(tick)), "value": tick} for tick in y.ticks],
+    }
+
+
+def look(index: int) -> str:
+    """Classes of the line so numbered; as many as can be told apart."""
+    return f"trace look-{index % LOOKS}"
+
+
+def _path(points: Sequence[tuple[int, float]], x: Scale, y: Scale) -> str:
+    """Of a single point a line that leads nowhere, which round ends make a dot."""
+    twice = points if len(points) > 1 else [*points, *points]
+    return "M" + " L".join(f"{x.at(number):.1f} {100 - y.at(value):.1f}" for number, value in twice)
 
 
 def stacked_chart(rounds: Sequence[int], layers: Mapping[str, Sequence[float]]) -> dict | None:

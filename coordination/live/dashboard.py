@@ -11,6 +11,7 @@ from django.db.models import Sum, Value
 from django.db.models.functions import Coalesce
 
 from coordination.clock import now
+from coordination.live.held_out import newest_losses
 from coordination.live.status import HISTORY_ROUNDS, phase_of, status
 from coordination.models import Check, Lease, RefusalCount, Round, RoundTally, Run, Snapshot, Unit
 from coordination.tallies.measure import measure
@@ -57,7 +58,7 @@ class Dashboard:
     """``rounds`` are as many as ``status.history``, in its order; ``current`` is the round that is
     not published yet; ``total`` has the sums of ``TOTALLED`` over all rounds, that one included;
     ``versions`` are the snapshots that ``rounds`` began with or made, newest first; ``refusals``
-    counts requests by code, the most frequent first."""
+    counts requests by code, the most frequent first; ``held_out`` as ``newest_losses``."""
 
     phase: str
     status: Status
@@ -69,6 +70,7 @@ class Dashboard:
     checks: dict[str, int]
     refusals: dict[str, int]
     versions: list[Version]
+    held_out: list[dict]
 
     def to_json(self) -> dict:
         """For programs; free of language."""
@@ -117,6 +119,7 @@ def dashboard(run: Run, before: int | None = None, limit: int = HISTORY_ROUNDS) 
         checks=_checks(total, current),
         refusals=dict(RefusalCount.objects.filter(run=run).values_list("code", "count")),
         versions=_versions(run, before, limit + 1),
+        held_out=newest_losses(run),
     )
 
 

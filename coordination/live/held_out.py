@@ -1,9 +1,14 @@
-"""Losses on held-out text: by snapshot for programs, the newest of each language for people."""
+"""Losses on held-out text: by snapshot for programs, by language and drawn for people."""
 
-from django.db.models import OuterRef, Subquery
+from math import ceil
 
+from django.db.models import Avg, F, Max, OuterRef, Subquery
+
+from coordination.live.chart import lines_chart, look
 from coordination.models import Evaluation, HeldOut, Run
 from worker_client.contract.wire import FinishedRound, HeldOutLoss
+
+MOST_POINTS = 480
 
 
 def losses_beside(run: Run, history: list[FinishedRound]) -> list[HeldOutLoss]:
@@ -37,9 +42,31 @@ def newest_losses(run: Run) -> list[dict]:
             "loss": row.loss,
             "bits": _bits(row, row.loss),
             "first_bits": _bits(row, row.first),
+            "look": look(index),
         }
-        for row in languages.exclude(number=None).order_by("language")
+        for index, row in enumerate(languages.exclude(number=None).order_by("language"))
     ]
+
+
+def losses_chart(run: Run) -> dict | None:
+    """Bits per byte of each language by snapshot, in the looks that ``newest_losses`` names."""
+    evaluations = Evaluation.objects.filter(snapshot__run=run)
+    latest = evaluations.aggregate(latest=Max("snapshot__number"))["latest"]
+    languages = {row.pk: row for row in HeldOut.objects.filter(run=run)}
+    if latest is None:
+        return None
+    stretch = max(1, ceil(latest * len(languages) / MOST_POINTS))
+    stretches = evaluations.order_by().values(
+        "held_out", stretch=(F("snapshot__number") - 1) / stretch
+    )
+    means = stretches.annotate(last=Max("snapshot__number"), mean=Avg("loss"))
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for pk, last, loss in means.order_by("held_out__language", "last").values_list(
+        "held_out", "last", "mean"
+    ):
+        held_out = languages[pk]
+        lines.setdefault(held_out.language, []).append((last, held_out.bits_per_byte(loss)))
+    return lines_chart(lines)
 
 
 def _bits(held_out: HeldOut, loss: float | None) -> float | None:

@@ -82,6 +82,18 @@ KINDS = (
     ),
     Kind("modelen_run_loss", "Mean loss of the newest published round.", one(_newest_loss)),
     Kind(
+        "modelen_run_held_out_loss",
+        "Loss of the newest snapshot measured on a language's held-out text.",
+        lambda seen: [((row["language"],), row["loss"]) for row in seen.held_out],
+        ("language",),
+    ),
+    Kind(
+        "modelen_run_held_out_bits_per_byte",
+        "The same in bits per byte, which compare across languages.",
+        lambda seen: [((row["language"],), row["bits"]) for row in seen.held_out],
+        ("language",),
+    ),
+    Kind(
         "modelen_run_results",
         "Results of the whole run by verdict.",
         lambda seen: _by_name(seen.status.results.model_dump()),

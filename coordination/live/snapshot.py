@@ -10,7 +10,7 @@ from django.db.models import Avg, F, Max
 from coordination.clock import now
 from coordination.live.chart import MAX_POINTS, loss_chart
 from coordination.live.dashboard import Dashboard, Figures, dashboard
-from coordination.live.held_out import newest_losses
+from coordination.live.held_out import losses_chart
 from coordination.live.status import published
 from coordination.live.trends import trends
 from coordination.models import Lease, Round, Run, Snapshot
@@ -48,7 +48,8 @@ def page_snapshot(run: Run, before: int | None = None) -> dict:
         "refusals": _most_frequent(board.refusals),
         "leases": _leases(run),
         "history": _history(board),
-        "held_out": newest_losses(run),
+        "held_out": board.held_out,
+        "held_out_chart": losses_chart(run),
         "chart": loss_chart(_loss_points(run)),
         "trends": trends(run),
         "snapshot": _newest_snapshot(run),

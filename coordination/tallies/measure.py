@@ -8,6 +8,8 @@ from coordination.models import Check, Lease, Result, Round, RoundTally, Unit
 from coordination.results.tokens import credited_tokens
 
 ON_CPU = Q(device__istartswith="cpu")  # as the volunteer's program calls it; a GPU has a name
+FOUND_VALID = (Check.State.VALID, Check.State.PLAUSIBLE)
+FOUND_INVALID = (Check.State.INVALID, Check.State.IMPLAUSIBLE)
 UNVERIFIED = (Check.State.UNDECIDED, Check.State.LATE, Check.State.WAIVED)
 
 
@@ -36,7 +38,7 @@ def _of_results(round_: Round) -> dict[str, int]:
 
 def _of_checks(round_: Round) -> dict[str, int]:
     return Check.objects.filter(result__unit__round=round_).aggregate(
-        checks_valid=Count("pk", filter=Q(state=Check.State.VALID)),
-        checks_invalid=Count("pk", filter=Q(state=Check.State.INVALID)),
+        checks_valid=Count("pk", filter=Q(state__in=FOUND_VALID)),
+        checks_invalid=Count("pk", filter=Q(state__in=FOUND_INVALID)),
         checks_unverified=Count("pk", filter=Q(state__in=UNVERIFIED)),
     )
