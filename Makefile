@@ -23,7 +23,7 @@ PRODUCTION = MODELEN_SECRET_KEY="$$($(BIN)/python -c 'import secrets; print(secr
 	DATABASE_URL=postgres://modelen@localhost/modelen REDIS_URL=redis://localhost/0
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev messages demo run test test-postgres check format bench clean
+.PHONY: help install install-dev messages demo run test test-postgres check format bench bench-scratch clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,10 @@ format: install-dev ## Rewrite the code as `check` wants it
 
 bench: install-dev $(VENV)/bench/installed ## Measure memory, merge time and rounds; prints tables
 	$(BIN)/python -m benchmarks
+
+bench-scratch: install-dev ## Fetch text in five languages; measure what makes shards of it
+	$(BIN)/python -m benchmarks.scratch_text
+	$(BIN)/python -m benchmarks.corpus
 
 clean: ## Remove the virtual environment and all state of this checkout
 	rm -rf $(VENV) var staticfiles

@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ActionForm
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -30,6 +31,7 @@ from coordination.models import (
     WorkerEvent,
     WorkerTraffic,
 )
+from coordination.pages.corpus import described
 from coordination.rounds.pause import pause_run, resume_run
 from coordination.workers.decisions import DECISIONS
 
@@ -39,6 +41,7 @@ EDITABLE_RUN_FIELDS = (
     "description",
     "data_licence",
     "data_source",
+    "corpus_public",
     "contact",
     "min_worker_version",
     "min_results",
@@ -119,8 +122,15 @@ class RunAdmin(admin.ModelAdmin):
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> list[str]:
-        names = [field.name for field in Run._meta.fields]
-        return [name for name in names if name not in EDITABLE_RUN_FIELDS]
+        names = [field.name for field in Run._meta.fields if field.name != "corpus"]
+        return [*(name for name in names if name not in EDITABLE_RUN_FIELDS), "text"]
+
+    @admin.display(description=_("Text"))
+    def text(self, run: Run) -> str:
+        """What it is trained on; of a closed run only staff may know."""
+        if not run.corpus:
+            return self.get_empty_value_display()
+        return render_to_string("coordination/corpus_parts.html", described(run))
 
     @admin.action(description=_("Pause the selected runs"), permissions=["change"])
     def pause(self, request: HttpRequest, runs: QuerySet[Run]) -> None:

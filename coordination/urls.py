@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from coordination.pages.corpus import corpus_page
 from coordination.pages.leaderboard import leaderboard_page
 from coordination.pages.views import dashboard_json, live_json, run_page
 from coordination.protocol import delivering, evaluating, identifying, leasing, reading
@@ -11,6 +12,7 @@ app_name = "coordination"
 urlpatterns = [
     path("<slug:slug>/", run_page, name="run"),
     path("<slug:slug>/siralama", leaderboard_page, name="leaderboard"),
+    path("<slug:slug>/derlem", corpus_page, name="corpus"),
     path("<slug:slug>/canli", live_json, name="live"),
     path("<slug:slug>/pano", dashboard_json, name="dashboard"),
     path("<slug:slug>/bilgi", reading.bilgi, name="bilgi"),

@@ -28,6 +28,7 @@ from accounts.addresses import verify_address
 from accounts.create_admin import create_admin
 from accounts.keys.create import create_key
 from accounts.models import User
+from coordination.models import Run
 from portal.heartbeats.beat import Beat
 from portal.heartbeats.receive import receive
 from portal.listings.decide import request_changes
@@ -35,6 +36,7 @@ from portal.listings.submit import submit
 from portal.models import Attempt, Coordinator
 from portal.verification.codes import Code
 from tests.accounts.people import PASSWORD
+from tests.coordination.corpora import CORPUS
 from tests.coordination.making import make_run
 from tests.modelen_site.experiments.making import publish_made_up
 from tests.portal.making import begin_draft, make_listed
@@ -71,7 +73,8 @@ def build_world(folder: Path) -> World:
     operator = User.objects.create_user("operator@example.org", PASSWORD, name="Olga")
     verify_address(operator)
     staff = create_admin("admin@example.org", PASSWORD)
-    make_run(folder)
+    run = make_run(folder)
+    Run.objects.filter(pk=run.pk).update(corpus=CORPUS, corpus_public=True)
     listed = make_shown(operator, staff)
     changed = make_submitted(operator, "other")
     request_changes(changed, by=staff, message="Say more of the data.")

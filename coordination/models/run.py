@@ -215,6 +215,11 @@ class Run(models.Model):
         help_text=_("Older snapshots are deleted."),
     )
 
+    corpus = models.JSONField(default=dict, blank=True, editable=False)
+    corpus_public = models.BooleanField(
+        default=False,
+        help_text=_("Everybody may see what the text is made of; never that of a closed run."),
+    )
     data_licence = models.CharField(max_length=300, blank=True)
     data_source = models.TextField(max_length=4000, blank=True)
     contact = models.CharField(max_length=300, blank=True)
@@ -243,6 +248,11 @@ class Run(models.Model):
     def tokenizer(self) -> str | None:
         """Digest of the tokenizer that the run's data is made with, if it is known."""
         return self.manifest.tokenizer_sha256 or self.tokenizer_sha256 or None
+
+    @property
+    def shows_corpus(self) -> bool:
+        """Whether everybody may see what the run's text is made of."""
+        return bool(self.corpus and self.corpus_public and self.open_to_all)
 
     @property
     def encodings(self) -> list[str]:

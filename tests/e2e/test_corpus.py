@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import requests
@@ -39,5 +38,12 @@ def test_the_round_is_published(site):
 
 def test_the_run_names_the_tokenizer(site):
     about = requests.get(f"{site.base(SLUG)}/bilgi", timeout=PATIENCE_S).json()
-    report = json.loads((Path(site.folder) / "corpus/tokenizer/report.json").read_text())
+    report = json.loads((site.folder / "corpus/tokenizer/report.json").read_text())
     assert about["belirtec_sha256"] == report["sha256"]
+
+
+def test_what_is_held_out_is_there_to_be_measured(site):
+    listed = json.loads((site.folder / "shards/shards.json").read_text())["held_out"]
+    wanted = [(row["language"], row["rows"]) for row in listed]
+    assert wanted
+    assert site.rows("SELECT language, rows FROM coordination_heldout ORDER BY language") == wanted

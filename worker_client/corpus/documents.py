@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-CACHE_KIB = 64 * 1024
+CACHE_KIB = 16 * 1024
 _TABLES = """
 CREATE TABLE IF NOT EXISTS piece (number INTEGER PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS document (language TEXT, held_out INTEGER, place INTEGER, piece INTEGER,

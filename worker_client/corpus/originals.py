@@ -9,7 +9,7 @@ from pathlib import Path
 from worker_client.corpus.fingerprint import Fingerprint, similarity
 from worker_client.corpus.quality import Reason
 
-CACHE_KIB = 64 * 1024
+CACHE_KIB = 16 * 1024
 _TABLES = """
 CREATE TABLE IF NOT EXISTS piece (number INTEGER PRIMARY KEY, sha256 TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS tally (language TEXT, name TEXT, amount INTEGER NOT NULL,

@@ -17,7 +17,7 @@ from worker_client.data.article import read_article
 from worker_client.data.pack import Counts, encode, pack_tokens
 from worker_client.models.progress import Progress, silent
 
-NAME, INDEX = "pack", "documents.sqlite3"
+NAME, INDEX, BYTE_LENGTHS = "pack", "documents.sqlite3", "byte-lengths.npy"
 HELD_OUT = 0.01
 
 
@@ -58,6 +58,7 @@ def pack(
             return step.report()
         _tokenise_all(step.folder, files, packing, processes, progress)
         splits = _pack_all(step.folder, files, packing, processes, progress)
+        np.save(step.folder / BYTE_LENGTHS, codec.byte_lengths)
         return step.finish({**plan, "languages": _by_language(splits)})
 
 

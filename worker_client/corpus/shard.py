@@ -10,8 +10,8 @@ import numpy as np
 
 from worker_client.corpus.describe import describe
 from worker_client.corpus.documents import Split
+from worker_client.corpus.pack import BYTE_LENGTHS, rows_file
 from worker_client.corpus.pack import NAME as PACK
-from worker_client.corpus.pack import rows_file
 from worker_client.corpus.processes import in_order
 from worker_client.corpus.workspace import Step, write
 from worker_client.data.errors import DataError
@@ -21,6 +21,8 @@ from worker_client.models.digests import sha256_file
 from worker_client.models.progress import Progress, silent
 
 SPOOL = "rows.i4"
+# Enough to measure by, and quick to measure.
+MOST_HELD_OUT_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def shard(
     again: bool = False,
     progress: Progress = silent,
 ) -> dict:
-    """Write ``shards`` files into ``folder``, and one of each language's held-out rows.
+    """Write ``shards`` files into ``folder``, and one of each language's first held-out rows.
 
     All are equal, each with every language in proportion; ``by_language`` gives each one language
     and every language as many. ``shards.json`` lists them, with what is told of the corpus.
@@ -63,8 +65,8 @@ def shard(
     with step.working(plan, again=again):
         if step.is_done:
             return step.report()
-        slices = _cut(corpus, folder, packed, shards, by_language)
-        listed = _write_all(slices + _held_out(corpus, packed), folder, packed, processes, progress)
+        slices = _cut(corpus, folder, packed, shards, by_language) + _held_out(corpus, packed)
+        listed = _write_all(corpus, slices, folder, packed, processes, progress)
         (folder / SPOOL).unlink(missing_ok=True)
         return step.finish(
             {
@@ -72,7 +74,7 @@ def shard(
                 "held_out": listed[shards:],
                 "source": source,
                 "licence": licence,
-                "corpus": describe(corpus),
+                "corpus": describe(corpus).model_dump(),
             }
         )
 
@@ -138,16 +140,25 @@ def _spread(path: Path, number: int, rows: int, seq_len: int) -> Iterator[tuple[
 
 def _held_out(corpus: Path, packed: dict) -> list[Slice]:
     return [
-        Slice(f"{path.stem}.safetensors", path, 0, 1, rows, language)
+        Slice(f"{path.stem}.safetensors", path, 0, 1, min(rows, MOST_HELD_OUT_ROWS), language)
         for language, (path, rows) in _files(corpus, packed, "held_out").items()
     ]
 
 
 def _write_all(
-    slices: list[Slice], folder: Path, packed: dict, processes: int, progress: Progress
+    corpus: Path,
+    slices: list[Slice],
+    folder: Path,
+    packed: dict,
+    processes: int,
+    progress: Progress,
 ) -> list[dict]:
     work = partial(
-        write_slice, folder=folder, seq_len=packed["seq"], tokenizer_sha256=packed["tokenizer"]
+        write_slice,
+        folder=folder,
+        seq_len=packed["seq"],
+        tokenizer_sha256=packed["tokenizer"],
+        byte_lengths=np.load(Step(corpus, PACK).folder / BYTE_LENGTHS),
     )
     total, listed = sum(found.count for found in slices), []
     for found, written in zip(slices, in_order(work, slices, processes), strict=True):
@@ -159,11 +170,13 @@ def _write_all(
     return listed
 
 
-def write_slice(found: Slice, folder: Path, seq_len: int, tokenizer_sha256: str) -> ShardFile:
+def write_slice(
+    found: Slice, folder: Path, seq_len: int, tokenizer_sha256: str, byte_lengths: np.ndarray
+) -> ShardFile:
     """Write a shard, unless it is there already."""
     path = folder / found.name
     if path.exists():
         return ShardFile(found.name, sha256_file(path), path.stat().st_size, found.count)
     whole = np.memmap(found.rows, "<i4", mode="r").reshape(-1, 1, seq_len)
     rows = whole[found.first :: found.stride][: found.count]
-    return write_shard(path, rows, tokenizer_sha256)
+    return write_shard(path, rows, tokenizer_sha256, byte_lengths)

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from coordination.child import run_worker_client
 from coordination.models import Run
 from coordination.rounds.create import create_run
+from worker_client.contract.corpora import CorpusDescription
 from worker_client.contract.encodings import CODECS
 
 # Settings of a run that are plain fields: option, field, type.
@@ -124,6 +125,11 @@ CHOICES = (
 )
 SWITCHES = (
     ("--clip-norms", "clip_norms", "shorten updates to the round's median norm first"),
+    (
+        "--show-corpus",
+        "corpus_public",
+        "let everybody see what the text is made of, with samples; not in a closed run",
+    ),
     ("--exact-lora", "exact_lora", "average the products of LoRA's factors, not the factors"),
 )
 TEXTS = (
@@ -146,7 +152,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="its title (default: the slug)")
         parser.add_argument("--format", default="qwen3-0.6b-lora-r16", help="tensor manifest id")
         parser.add_argument("--mod", dest="mode", choices=Run.Mode.values, default=Run.Mode.CPT)
-        parser.add_argument("--data", type=Path, help="folder that shard_text made")
+        parser.add_argument("--data", type=Path, help="folder that shard_text or corpus shard made")
         parser.add_argument(
             "--heldout",
             nargs="+",
@@ -154,7 +160,8 @@ class Command(BaseCommand):
             type=Path,
             metavar="FOLDER",
             help="text that nobody trains on, one folder a language, each named after its language "
-            "and made by shard_text with --shards 1; volunteers measure each snapshot on it",
+            "and made by shard_text with --shards 1; volunteers measure each snapshot on it; "
+            "default: what corpus shard put beside the shards",
         )
         parser.add_argument(
             "--n-parca",
@@ -192,7 +199,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         run = run_from_options(options)
         shards = shard_files(options["data"], run) if options["data"] else []
-        held_out = {folder.resolve().name: held_out_file(folder) for folder in options["heldout"]}
+        held_out = held_out_files(options["heldout"], options["data"])
         with tempfile.TemporaryDirectory() as folder:
             snapshot = Path(folder) / "snapshot-1.safetensors"
             run_worker_client(
@@ -253,7 +260,15 @@ def shard_files(folder: Path, run: Run) -> list[Path]:
     report = _report(folder)
     run.data_licence = run.data_licence or report.get("licence", "")
     run.data_source = run.data_source or report.get("source", "")
+    run.corpus = _corpus(folder, report)
     return [folder / row["file"] for row in report["shards"]]
+
+
+def held_out_files(folders: list[Path], data: Path | None) -> dict[str, Path]:
+    """By language: those named, or else those that came with the shards."""
+    if folders or data is None:
+        return {folder.resolve().name: held_out_file(folder) for folder in folders}
+    return {row["language"]: data / row["file"] for row in _report(data).get("held_out", [])}
 
 
 def held_out_file(folder: Path) -> Path:
@@ -263,12 +278,21 @@ def held_out_file(folder: Path) -> Path:
     return files[0]
 
 
+def _corpus(folder: Path, report: dict) -> dict:
+    if not report.get("corpus"):
+        return {}
+    try:
+        return CorpusDescription.model_validate(report["corpus"]).model_dump()
+    except ValueError as error:
+        raise CommandError(f"{folder}/shards.json describes its corpus badly: {error}") from None
+
+
 def _report(folder: Path) -> dict:
     try:
         return json.loads((folder / "shards.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise CommandError(
-            f"{folder} holds no shards.json ({error}); make it with shard_text"
+            f"{folder} holds no shards.json ({error}); make it with shard_text or corpus shard"
         ) from None
 
 
