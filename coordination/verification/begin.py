@@ -8,7 +8,7 @@ from django.conf import settings
 from coordination.clock import now
 from coordination.models import Check, HeldOut, Result, Run, Unit
 from coordination.trust.policy import draw
-from coordination.verification.verifiers import can_be_repeated, verifiers
+from coordination.verification.verifiers import can_be_repeated, evaluators, verifiers
 
 
 def begin_check(run: Run, result: Result) -> Check | None:
@@ -23,6 +23,8 @@ def begin_check(run: Run, result: Result) -> Check | None:
     check = Check(result=result, reason=reason)
     if can_be_repeated(run, result) and verifiers(result).exists():
         ask_for_repetition(result)
+    elif HeldOut.objects.filter(run=run).exists() and evaluators(result).exists():
+        ask_for_measurement(run, result)
     else:
         check.state, check.decided_at = Check.State.WAIVED, now()
     check.save()

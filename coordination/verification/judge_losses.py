@@ -1,8 +1,8 @@
 """Reach a verdict on a result from losses that others have measured.
 
 One measurement that finds the result plausible is enough. Who finds it implausible may be wrong, or
-lie, so others are asked until two agree. Losses are weaker evidence than a repetition: nobody gains
-or loses standing by them.
+lie, so somebody else is asked, and two against one decide. Losses are weaker evidence than a
+repetition: nobody gains or loses standing by them.
 """
 
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from coordination.models import Check, Result, Run
 from coordination.trust.record import record_error
 from coordination.verification.begin import ask_for_measurement
 from coordination.verification.finish import finish_check
-from coordination.verification.measure import Gains
+from coordination.verification.gains import Gains
 from coordination.verification.verifiers import evaluators
 
 
@@ -55,10 +55,9 @@ def judge_losses(run: Run, target: Result, measurement: Measurement) -> None:
     check = Check.objects.select_for_update().get(result=target)
     check.evidence = [*check.evidence, asdict(measurement)]
     check.save(update_fields=["evidence"])
-    in_favour, against = _counted(check)
-    if in_favour > 1 or not against:
+    if measurement.agrees:
         finish_check(check, Check.State.PLAUSIBLE)
-    elif against > 1:
+    elif len(check.evidence) > 1:
         _find_implausible(check)
     elif evaluators(target).exists():
         ask_for_measurement(run, target)
@@ -67,12 +66,8 @@ def judge_losses(run: Run, target: Result, measurement: Measurement) -> None:
 
 
 def decide_by_losses(run: Run, check: Check) -> None:
-    """End a dispute with what has been measured so far: the majority of author and measurements
-    decides, and without one the word of who is proven; else the result is left out."""
-    in_favour, against = _counted(check)
-    if in_favour + 1 > against:
-        finish_check(check, Check.State.PLAUSIBLE)
-        return
+    """End a dispute of one against one: a proven worker's word stands against an unproven one's;
+    otherwise the result is left out."""
     author = run.check_policy.is_proven(check.result.lease.worker.standing)
     other = any(run.check_policy.is_proven(it.lease.worker.standing) for it in _sent(check))
     if author == other:
@@ -86,11 +81,6 @@ def decide_by_losses(run: Run, check: Check) -> None:
 def is_about_losses(check: Check) -> bool:
     """Whether what has been said of the check's result are measurements."""
     return any("losses" in opinion for opinion in check.evidence)
-
-
-def _counted(check: Check) -> tuple[int, int]:
-    in_favour = sum(opinion["agrees"] for opinion in check.evidence)
-    return in_favour, len(check.evidence) - in_favour
 
 
 def _sent(check: Check) -> list[Result]:
