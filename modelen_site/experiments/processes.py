@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from modelen_site.experiments.cells import Cell, Outcome
@@ -15,7 +16,11 @@ from modelen_site.experiments.texts import Texts
 
 LOOK_S = 0.5
 
-_given: tuple[Plan, Texts, "Synchronized[int]"]
+_given: tuple[Plan, Texts, "Synchronized[int]", Event]
+
+
+class Stopped(Exception):
+    """Nobody waits for this cell any longer."""
 
 
 def simulate_all(
@@ -29,7 +34,8 @@ def simulate_all(
     then how many steps have been taken in all."""
     context = multiprocessing.get_context("spawn")
     counter: Synchronized[int] = context.Value("q", 0)
-    with ProcessPoolExecutor(processes, context, _prepare, (plan, texts, counter)) as pool:
+    stop = context.Event()
+    with ProcessPoolExecutor(processes, context, _prepare, (plan, texts, counter, stop)) as pool:
         waiting = {pool.submit(_simulate, cell, folder) for cell, folder in cells}
         try:
             while waiting:
@@ -38,15 +44,16 @@ def simulate_all(
                 for future in done:
                     yield future.result()
         finally:
+            stop.set()
             for future in waiting:
                 future.cancel()
 
 
-def _prepare(plan: Plan, texts: Texts, counter: "Synchronized[int]") -> None:
+def _prepare(plan: Plan, texts: Texts, counter: "Synchronized[int]", stop: Event) -> None:
     global _given
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _given = plan, texts, counter
+    _given = plan, texts, counter, stop
 
 
 def _end_with_parent() -> None:
@@ -60,9 +67,11 @@ def _end_with_parent() -> None:
 def _simulate(cell: Cell, folder: Path) -> Outcome:
     from modelen_site.experiments.simulate import Simulation
 
-    plan, texts, counter = _given
+    plan, texts, counter, stop = _given
 
     def tick(steps: int) -> None:
+        if stop.is_set():
+            raise Stopped
         with counter.get_lock():
             counter.value += steps
 

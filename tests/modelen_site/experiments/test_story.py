@@ -1,12 +1,12 @@
 """From file to report; stopped and killed on the way."""
 
 import io
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
 from pathlib import Path
+from typing import Self
 
 import psutil
 import pytest
@@ -72,34 +72,62 @@ def test_a_grid_is_run_once_and_goes_on_where_it_was_stopped(file, tmp_path):
     assert [row.digests[:2] for row in healed.rows] == [row.digests for row in report.rows]
 
 
-@pytest.fixture
-def started(file: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """The command at work on a grid that is not done soon, its first cell done."""
-    file.write_text(as_toml(described(arms=ARMS, learning_rates=[1e-2, 3e-3], tokens=8192)))
-    command = [sys.executable, "manage.py", "experiment", str(file), "--processes", "2"]
-    environment = clean_environment() | {"MODELEN_VAR": str(tmp_path / "var")}
-    process = subprocess.Popen(
-        command, cwd=REPO, env=environment, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    while "seed 0" not in process.stderr.readline():
-        assert process.poll() is None
-    yield process
-    process.kill()
-    process.wait()
-    process.stderr.close()
+class Command:
+    """``manage.py experiment`` at work in a process of its own; a block."""
+
+    def __init__(self, file: Path, folder: Path, tokens: int) -> None:
+        file.write_text(as_toml(described(arms=ARMS, learning_rates=[1e-2, 3e-3], tokens=tokens)))
+        command = [sys.executable, "manage.py", "experiment", str(file), "--processes", "2"]
+        environment = clean_environment() | {"MODELEN_VAR": str(folder)}
+        self.folder = folder
+        self.process = subprocess.Popen(
+            command, cwd=REPO, env=environment, stderr=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+    def wait_for(self, words: str) -> None:
+        assert self.process.stderr is not None
+        while words not in self.process.stderr.readline():
+            assert self.process.poll() is None
+
+    def wait_for_work(self) -> None:
+        """Until each of two cells has a folder of its own with a first snapshot in it."""
+        until = time.monotonic() + PATIENCE_S
+        while len(list(self.folder.rglob("work/*/snapshot-1.safetensors"))) < 2:
+            assert self.process.poll() is None and time.monotonic() < until
+            time.sleep(0.1)
+
+    def end(self, number: signal.Signals) -> int:
+        """Its status; none of its children may be left."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        assert children
+        self.process.send_signal(number)
+        status = self.process.wait(PATIENCE_S)
+        _, alive = psutil.wait_procs(children, PATIENCE_S)
+        assert alive == []
+        return status
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_whatever_ends_it_leaves_cells_that_are_done_and_no_process(
-    started, number, file, tmp_path
-):
-    children = psutil.Process(started.pid).children(recursive=True)
-    assert children
-    os.kill(started.pid, number)
-    assert started.wait(PATIENCE_S) in (-signal.SIGKILL, 130)
-    _, alive = psutil.wait_procs(children, PATIENCE_S)
-    assert alive == []
+def test_a_killed_grid_keeps_the_cells_that_are_done(file, tmp_path):
+    with Command(file, tmp_path / "var", tokens=8192) as command:
+        command.wait_for(", seed 0: loss")
+        assert command.end(signal.SIGKILL) == -signal.SIGKILL
     again = Heard(file, tmp_path / "var" / "experiments")
-    report = read(again.tell(processes=2))
-    assert report.cells_done == 4 and 1 <= len(again.trained()) <= 3
+    assert read(again.tell(processes=2)).cells_done == 4
+    assert 1 <= len(again.trained()) <= 3
+
+
+def test_whoever_stops_it_need_not_wait_for_a_cell(file, tmp_path):
+    """Which here would take hours."""
+    with Command(file, tmp_path / "var", tokens=10**8) as command:
+        command.wait_for("Kept in")
+        command.wait_for_work()
+        assert command.end(signal.SIGINT) == 130
