@@ -23,10 +23,11 @@ PRODUCTION = MODELEN_SECRET_KEY="$$($(BIN)/python -c 'import secrets; print(secr
 	DATABASE_URL=postgres://modelen@localhost/modelen REDIS_URL=redis://localhost/0
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev messages demo run test test-postgres check format bench bench-scratch clean
+.PHONY: help install install-dev messages demo run test test-postgres check format bench bench-scratch \
+	bench-scratch-quick clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
@@ -87,9 +88,13 @@ format: install-dev ## Rewrite the code as `check` wants it
 bench: install-dev $(VENV)/bench/installed ## Measure memory, merge time and rounds; prints tables
 	$(BIN)/python -m benchmarks
 
-bench-scratch: install-dev ## Fetch text in five languages; measure what makes shards of it
+bench-scratch: install-dev ## Train a small model from scratch in every way: over half a day, resumes
 	$(BIN)/python -m benchmarks.scratch_text
 	$(BIN)/python -m benchmarks.corpus
+	$(BIN)/python manage.py experiment benchmarks/experiments/scratch.toml
+
+bench-scratch-quick: install-dev ## The same with the tiny model and little text, in two minutes
+	$(BIN)/python manage.py experiment benchmarks/experiments/quick.toml
 
 clean: ## Remove the virtual environment and all state of this checkout
 	rm -rf $(VENV) var staticfiles

@@ -19,6 +19,7 @@ from modelen_site.experiments.plots import ENGLISH, draw_plots, drawn
 from modelen_site.experiments.processes import simulate_all
 from modelen_site.experiments.publish import REPORT
 from modelen_site.experiments.speed import Speed, measure_speed
+from modelen_site.experiments.tables import verdict
 from modelen_site.experiments.texts import prepare_texts, read_documents
 from worker_client.version import VERSION
 
@@ -121,6 +122,8 @@ class Story:
             self._say("No plots: pip install -r requirements-experiments.txt brings matplotlib")
         plots = [plot for plot in drawn(report, ENGLISH) if (folder / plot.file).exists()]
         (folder / "report.md").write_text(as_markdown(report, plots), "utf-8")
+        for bar in report.bars:
+            self._say(f"{bar.title}: {verdict(bar)}")
         return folder
 
     def _say(self, line: str) -> None:

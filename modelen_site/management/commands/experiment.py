@@ -1,5 +1,6 @@
 """Run an experiment: a grid of ways to train one model, with a report at its end."""
 
+import os
 import shlex
 import sys
 from argparse import ArgumentParser
@@ -33,7 +34,10 @@ class Command(BaseCommand):
             help="through a server and worker processes on this computer, not in a simulation",
         )
         parser.add_argument(
-            "--processes", type=int, default=1, help="cells simulated at a time (default 1)"
+            "--processes",
+            type=int,
+            default=os.cpu_count() or 1,
+            help="cells simulated at a time, each on one thread (default: a cell a core)",
         )
         parser.add_argument(
             "--estimate", action="store_true", help="only say how long it will take"
