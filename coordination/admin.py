@@ -8,6 +8,7 @@ from django.contrib.admin.helpers import ActionForm
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -33,6 +34,7 @@ from coordination.models import (
 )
 from coordination.pages.corpus import described
 from coordination.rounds.pause import pause_run, resume_run
+from coordination.templatetags.live import as_bytes
 from coordination.workers.decisions import DECISIONS
 
 # What an operator may change while a run goes on; the rest would make its rounds incomparable.
@@ -246,16 +248,14 @@ class Registered(admin.SimpleListFilter):
 @admin.register(Worker)
 class WorkerAdmin(ReadOnlyAdmin):
     list_display = (
-        "name",
+        "pseudonym",
         "run",
         "state",
         "is_registered",
         "consecutive_valid",
         "checks_invalid",
-        "quota",
-        "copies_seen",
-        "first_seen_at",
         "last_seen_at",
+        "copies_seen",
     )
     list_filter = (
         "state",
@@ -265,8 +265,18 @@ class WorkerAdmin(ReadOnlyAdmin):
     list_select_related = ("run",)
     search_fields = ("name",)
     exclude = ("token_digest", "sequence_request")
+    readonly_fields = ("moved",)
     inlines = (WorkerEventInline,)
     action_form = ReasonForm
+
+    @admin.display(description=_("name"), ordering="name")
+    def pseudonym(self, worker: Worker) -> str:
+        return _name(worker)
+
+    @admin.display(description=_("bytes up / down"))
+    def moved(self, worker: Worker) -> str:
+        rows = WorkerTraffic.objects.filter(worker=worker).values_list("bytes_up", "bytes_down")
+        return " / ".join(map(as_bytes, rows.first() or (0, 0)))
 
     @admin.display(description=_("registered"), boolean=True)
     def is_registered(self, worker: Worker) -> bool:
@@ -309,31 +319,43 @@ def _figure(value: float | None) -> str:
 
 @admin.register(Check)
 class CheckAdmin(ReadOnlyAdmin):
-    list_display = ("result", "author", "state", "reason", "farthest", "gains", "decided_at")
+    list_display = ("result", "author", "state", "found", "decided_at")
     list_filter = ("state", "reason", "result__unit__round__run")
     list_select_related = ("result__unit__round__run", "result__lease__worker")
     search_fields = ("result__sha256", "result__lease__worker__name")
+    fields = ("result", "author", "state", "reason", "told", "created_at", "decided_at")
 
-    @admin.display(description=_("author"))
+    @admin.display(description=_("author"), ordering="result__lease__worker__name")
     def author(self, check: Check) -> str:
-        return check.result.lease.worker.name
+        return _name(check.result.lease.worker)
 
-    @admin.display(description=_("distances / tolerance"))
-    def farthest(self, check: Check) -> str:
-        """Each repetition's distance from what it was compared with; ∞ where nothing was done."""
-        return ", ".join(
-            f"{'∞' if opinion['relative'] is None else format(opinion['relative'], '.3g')} / "
-            f"{opinion['tolerance']:g}"
-            for opinion in check.evidence
-            if "relative" in opinion
-        )
+    @admin.display(description=_("findings"))
+    def found(self, check: Check) -> str:
+        """What each repetition or measurement came to; ∞ where nothing was done."""
+        return "; ".join(_finding(opinion) for opinion in check.evidence)
 
-    @admin.display(description=_("gains on own and other rows, harm"))
-    def gains(self, check: Check) -> str:
-        """What each measurement found, in nats per token; harm as a part of the held-out loss."""
-        names = ("own", "other", "harm")
-        measured = [opinion for opinion in check.evidence if "harm" in opinion]
-        return ", ".join(" / ".join(_figure(it[name]) for name in names) for it in measured)
+    @admin.display(description=_("evidence"))
+    def told(self, check: Check) -> str:
+        """One line for each repetition or measurement: who made it how, and what came of it."""
+        told = {
+            "repetitions": [opinion for opinion in check.evidence if "relative" in opinion],
+            "measurements": [opinion for opinion in check.evidence if "harm" in opinion],
+        }
+        return render_to_string("coordination/admin/evidence.html", told)
+
+
+def _finding(opinion: dict[str, Any]) -> str:
+    """Distances as a part of the update; gains in nats per token, harm as a part of the loss."""
+    if "relative" in opinion:
+        relative = opinion["relative"]
+        distance = "∞" if relative is None else _figure(relative)
+        return f"{distance} / {opinion['tolerance']:g}"
+    return ", ".join(_figure(opinion[name]) for name in ("own", "other", "harm"))
+
+
+def _name(worker: Worker) -> str:
+    """In one piece: browsers would break it at its hyphens."""
+    return format_html('<span class="name">{}</span>', worker.name)
 
 
 @admin.register(Snapshot)

@@ -13,13 +13,13 @@ from coordination.models.run import SHA256_LENGTH, Run
 class HeldOut(models.Model):
     """Text of one language that nobody trains on, served to whoever evaluates."""
 
-    run = models.ForeignKey(Run, models.CASCADE)
-    language = models.CharField(max_length=40)
-    sha256 = models.CharField(max_length=SHA256_LENGTH)
-    size = models.PositiveBigIntegerField()
-    rows = models.PositiveBigIntegerField()
-    tokens = models.PositiveBigIntegerField(help_text=_("That are predicted."))
-    bytes = models.PositiveBigIntegerField(help_text=_("UTF-8 bytes of these tokens."))
+    run = models.ForeignKey(Run, models.CASCADE, verbose_name=_("run"))
+    language = models.CharField(_("language"), max_length=40)
+    sha256 = models.CharField(_("SHA-256"), max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField(_("size, in bytes"))
+    rows = models.PositiveBigIntegerField(_("rows"))
+    tokens = models.PositiveBigIntegerField(_("tokens"), help_text=_("That are predicted."))
+    bytes = models.PositiveBigIntegerField(_("bytes"), help_text=_("UTF-8 bytes of these tokens."))
 
     class Meta:
         ordering = ["run", "language"]
@@ -40,10 +40,10 @@ class HeldOut(models.Model):
 class Evaluation(models.Model):
     """A snapshot's loss on held-out text, as a worker measured it."""
 
-    snapshot = models.ForeignKey(Snapshot, models.CASCADE)
-    held_out = models.ForeignKey(HeldOut, models.CASCADE)
-    result = models.OneToOneField(Result, models.CASCADE)
-    loss = models.FloatField(help_text=_("Nats per token."))
+    snapshot = models.ForeignKey(Snapshot, models.CASCADE, verbose_name=_("snapshot"))
+    held_out = models.ForeignKey(HeldOut, models.CASCADE, verbose_name=_("held-out shard"))
+    result = models.OneToOneField(Result, models.CASCADE, verbose_name=_("result"))
+    loss = models.FloatField(_("loss"), help_text=_("Nats per token."))
 
     class Meta:
         ordering = ["snapshot", "held_out"]

@@ -9,11 +9,11 @@ from coordination.models.run import SHA256_LENGTH, Run
 class DataShard(models.Model):
     """One of the run's equal data files, served at ``/veri?parca=K``."""
 
-    run = models.ForeignKey(Run, models.CASCADE)
-    index = models.PositiveIntegerField()
-    sha256 = models.CharField(max_length=SHA256_LENGTH)
-    size = models.PositiveBigIntegerField()
-    rows = models.PositiveBigIntegerField()
+    run = models.ForeignKey(Run, models.CASCADE, verbose_name=_("run"))
+    index = models.PositiveIntegerField(_("index"))
+    sha256 = models.CharField(_("SHA-256"), max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField(_("size, in bytes"))
+    rows = models.PositiveBigIntegerField(_("rows"))
 
     class Meta:
         ordering = ["run", "index"]
@@ -28,21 +28,22 @@ class DataShard(models.Model):
 class Snapshot(models.Model):
     """The weights that round ``number`` starts from."""
 
-    run = models.ForeignKey(Run, models.CASCADE)
-    number = models.PositiveIntegerField()
-    sha256 = models.CharField(max_length=SHA256_LENGTH)
-    size = models.PositiveBigIntegerField()
+    run = models.ForeignKey(Run, models.CASCADE, verbose_name=_("run"))
+    number = models.PositiveIntegerField(_("number"))
+    sha256 = models.CharField(_("SHA-256"), max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField(_("size, in bytes"))
     data_start = models.PositiveIntegerField(
-        help_text=_("Where the raw weights begin in the file, in bytes.")
+        _("start of the weights"), help_text=_("Where the raw weights begin in the file, in bytes.")
     )
     delta_sha256 = models.CharField(
+        _("digest of the update"),
         max_length=SHA256_LENGTH,
         blank=True,
         help_text=_("The compressed update that leads here from the one before."),
     )
-    delta_size = models.PositiveBigIntegerField(default=0)
-    created_at = models.DateTimeField(auto_now_add=True)
-    deleted_at = models.DateTimeField(null=True, blank=True)
+    delta_size = models.PositiveBigIntegerField(_("size of the update, in bytes"), default=0)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    deleted_at = models.DateTimeField(_("deleted"), null=True, blank=True)
 
     class Meta:
         ordering = ["run", "number"]
@@ -59,10 +60,10 @@ class Snapshot(models.Model):
 class OuterState(models.Model):
     """One vector of the outer optimiser's state that belongs to a snapshot."""
 
-    snapshot = models.ForeignKey(Snapshot, models.CASCADE)
-    name = models.CharField(max_length=20, help_text=_("What the optimiser calls it."))
+    snapshot = models.ForeignKey(Snapshot, models.CASCADE, verbose_name=_("snapshot"))
+    name = models.CharField(_("name"), max_length=20, help_text=_("What the optimiser calls it."))
     sha256 = models.CharField(
-        max_length=SHA256_LENGTH, help_text=_("Raw float32 in manifest order.")
+        _("SHA-256"), max_length=SHA256_LENGTH, help_text=_("Raw float32 in manifest order.")
     )
 
     class Meta:

@@ -19,37 +19,44 @@ class Result(models.Model):
         REFUSED = "refused", _("refused")
         USED = "used", _("used to judge another")
 
-    lease = models.ForeignKey(Lease, models.CASCADE)
-    unit = models.ForeignKey(Unit, models.CASCADE)
-    sha256 = models.CharField(max_length=SHA256_LENGTH)
-    size = models.PositiveBigIntegerField()
-    state = models.CharField(max_length=10, choices=State)
-    code = models.CharField(max_length=40, blank=True)
-    detail = models.CharField(max_length=500, blank=True)
+    lease = models.ForeignKey(Lease, models.CASCADE, verbose_name=_("lease"))
+    unit = models.ForeignKey(Unit, models.CASCADE, verbose_name=_("unit"))
+    sha256 = models.CharField(_("SHA-256"), max_length=SHA256_LENGTH)
+    size = models.PositiveBigIntegerField(_("size, in bytes"))
+    state = models.CharField(_("state"), max_length=10, choices=State)
+    code = models.CharField(_("code"), max_length=40, blank=True)
+    detail = models.CharField(_("detail"), max_length=500, blank=True)
     holds_unit = models.BooleanField(
-        default=False, help_text=_("Whether this is the result that its unit counts.")
+        _("counts for its unit"),
+        default=False,
+        help_text=_("Whether this is the result that its unit counts."),
     )
     vector_sha256 = models.CharField(
+        _("digest of the weights"),
         max_length=SHA256_LENGTH,
         blank=True,
         help_text=_("Raw weights in manifest order."),
     )
-    update_norm = models.FloatField(null=True, blank=True)
+    update_norm = models.FloatField(_("norm of the update"), null=True, blank=True)
     sketch = models.BinaryField(
-        null=True, help_text=_("Of the update, until its round is published.")
+        _("sketch"), null=True, help_text=_("Of the update, until its round is published.")
     )
     weight = models.FloatField(
-        null=True, blank=True, help_text=_("How much of the update was merged.")
+        _("weight"), null=True, blank=True, help_text=_("How much of the update was merged.")
     )
-    loss_first = models.FloatField(null=True, blank=True)
-    loss_last = models.FloatField(null=True, blank=True)
-    loss = models.FloatField(null=True, blank=True, help_text=_("Mean over the task's steps."))
-    tokens = models.PositiveBigIntegerField(null=True, blank=True)
-    train_seconds = models.FloatField(null=True, blank=True)
-    device = models.CharField(max_length=100, blank=True)
-    dtype = models.CharField(max_length=40, blank=True)
-    worker_version = models.CharField(max_length=40, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    loss_first = models.FloatField(_("loss of the first step"), null=True, blank=True)
+    loss_last = models.FloatField(_("loss of the last step"), null=True, blank=True)
+    loss = models.FloatField(
+        _("loss"), null=True, blank=True, help_text=_("Mean over the task's steps.")
+    )
+    tokens = models.PositiveBigIntegerField(_("tokens"), null=True, blank=True)
+    train_seconds = models.FloatField(_("seconds of training"), null=True, blank=True)
+    device = models.CharField(_("device"), max_length=100, blank=True)
+    dtype = models.CharField(_("number type"), max_length=40, blank=True)
+    worker_version = models.CharField(
+        _("version of the worker's program"), max_length=40, blank=True
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]
@@ -89,16 +96,19 @@ class Check(models.Model):
         UNPROVEN = "unproven", _("the worker is unproven")
         DRAWN = "drawn", _("drawn by lot")
 
-    result = models.OneToOneField(Result, models.CASCADE, related_name="verification")
-    state = models.CharField(max_length=12, choices=State, default=State.PENDING)
-    reason = models.CharField(max_length=10, choices=Reason)
+    result = models.OneToOneField(
+        Result, models.CASCADE, related_name="verification", verbose_name=_("result")
+    )
+    state = models.CharField(_("state"), max_length=12, choices=State, default=State.PENDING)
+    reason = models.CharField(_("reason"), max_length=10, choices=Reason)
     evidence = models.JSONField(
+        _("evidence"),
         default=list,
         blank=True,
         help_text=_("Per repetition: who made it how, how far it lies from what, the tolerance."),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    decided_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    decided_at = models.DateTimeField(_("decided"), null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]

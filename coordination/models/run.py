@@ -63,128 +63,169 @@ class Run(models.Model):
         ADAM = "adam", "FedAdam"
         YOGI = "yogi", "FedYogi"
 
-    slug = models.SlugField(max_length=60, unique=True)
-    name = models.CharField(max_length=120)
-    description = models.TextField(blank=True, max_length=4000)
-    state = models.CharField(max_length=10, choices=State, default=State.READY)
-    pause_reason = models.CharField(max_length=300, blank=True)
+    slug = models.SlugField(_("short name"), max_length=60, unique=True)
+    name = models.CharField(_("name"), max_length=120)
+    description = models.TextField(_("description"), blank=True, max_length=4000)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.READY)
+    pause_reason = models.CharField(_("reason of the pause"), max_length=300, blank=True)
     version = models.PositiveBigIntegerField(
-        default=0, help_text=_("Rises with every change that a watcher can see.")
+        _("version"), default=0, help_text=_("Rises with every change that a watcher can see.")
     )
 
-    format = models.CharField(max_length=80)
-    recipe = models.CharField(max_length=40, default="v1")
-    mode = models.CharField(max_length=3, choices=Mode, default=Mode.CPT)
-    rounds = models.PositiveIntegerField(validators=between(1, 10**6))
-    inner_steps = models.PositiveIntegerField(default=20, validators=between(1, 10_000))
-    batch_size = models.PositiveIntegerField(default=4, validators=between(1, 1024))
-    seq_len = models.PositiveIntegerField(default=512, validators=between(8, 8192))
-    lr = models.FloatField(default=2e-4, validators=between(1e-12, 1))
-    seed = models.PositiveBigIntegerField(default=0, validators=between(0, 2**53 - 1))
-    shards = models.PositiveIntegerField(validators=between(1, 10**6))
+    format = models.CharField(_("format"), max_length=80)
+    recipe = models.CharField(_("recipe"), max_length=40, default="v1")
+    mode = models.CharField(_("what is trained"), max_length=3, choices=Mode, default=Mode.CPT)
+    rounds = models.PositiveIntegerField(_("rounds"), validators=between(1, 10**6))
+    inner_steps = models.PositiveIntegerField(
+        _("steps of a task"), default=20, validators=between(1, 10_000)
+    )
+    batch_size = models.PositiveIntegerField(
+        _("batch size"), default=4, validators=between(1, 1024)
+    )
+    seq_len = models.PositiveIntegerField(
+        _("tokens in a row"), default=512, validators=between(8, 8192)
+    )
+    lr = models.FloatField(_("learning rate"), default=2e-4, validators=between(1e-12, 1))
+    seed = models.PositiveBigIntegerField(_("seed"), default=0, validators=between(0, 2**53 - 1))
+    shards = models.PositiveIntegerField(_("shards"), validators=between(1, 10**6))
     tokenizer_sha256 = models.CharField(
+        _("digest of the tokenizer"),
         max_length=SHA256_LENGTH,
         blank=True,
         help_text=_("Of a model from scratch; adapters use their base model's."),
     )
-    serves_data = models.BooleanField(default=False)
+    serves_data = models.BooleanField(_("serves data"), default=False)
     open_to_all = models.BooleanField(
+        _("open to all"),
         default=True,
         help_text=_("Otherwise only workers that an admin has approved may take part."),
     )
 
     units_per_round = models.PositiveIntegerField(
+        _("units per round"),
         validators=between(1, 10**5),
         help_text=_("Shards trained in one round, in rotation."),
     )
     target_results = models.PositiveIntegerField(
+        _("results that close a round"),
         validators=between(1, 10**5),
         help_text=_("A round closes when it has so many results."),
     )
     min_results = models.PositiveIntegerField(
+        _("least results"),
         default=1,
         validators=between(1, 10**5),
         help_text=_("Past its deadline a round closes with this many; fewer never merge."),
     )
-    round_seconds = models.PositiveIntegerField(default=3600, validators=between(5, 30 * 86400))
-    lease_seconds = models.PositiveIntegerField(default=600, validators=between(5, 30 * 86400))
+    round_seconds = models.PositiveIntegerField(
+        _("length of a round, in seconds"), default=3600, validators=between(5, 30 * 86400)
+    )
+    lease_seconds = models.PositiveIntegerField(
+        _("lease without news, in seconds"), default=600, validators=between(5, 30 * 86400)
+    )
     lease_max_seconds = models.PositiveIntegerField(
+        _("longest lease, in seconds"),
         default=6 * 3600,
         validators=between(5, 30 * 86400),
         help_text=_("However often a worker reports progress, a lease ends after this long."),
     )
-    max_leases_per_worker = models.PositiveIntegerField(default=1, validators=between(1, 1000))
-    max_leases_per_address = models.PositiveIntegerField(default=16, validators=between(1, 10000))
+    max_leases_per_worker = models.PositiveIntegerField(
+        _("leases per worker"), default=1, validators=between(1, 1000)
+    )
+    max_leases_per_address = models.PositiveIntegerField(
+        _("leases per address"), default=16, validators=between(1, 10000)
+    )
     max_unregistered_per_address = models.PositiveIntegerField(
+        _("unregistered leases per address"),
         default=8,
         validators=between(0, 10000),
         help_text=_("Leases that workers without a token may hold together from one address."),
     )
     rule = models.CharField(
+        _("merging rule"),
         max_length=20,
         choices=Rule,
         default=Rule(DEFAULT_RULE),
         help_text=_("With too few results for it the median or the mean stands in."),
     )
     byzantine_share = models.FloatField(
+        _("hostile share survived"),
         default=DEFAULT_SHARE,
         validators=between(0, 0.49),
         help_text=_("The part of a round's results that may be hostile and the rule survives."),
     )
     clip_norms = models.BooleanField(
+        _("clip norms"),
         default=False,
         help_text=_("Shorten updates to the round's median norm before they are merged."),
     )
     exact_lora = models.BooleanField(
+        _("exact LoRA products"),
         default=False,
         help_text=_("Average the products of LoRA's factors instead of the factors."),
     )
-    outer = models.CharField(max_length=10, choices=OuterOptimiser, default=OuterOptimiser.NESTEROV)
-    outer_lr = models.FloatField(default=1.0, validators=between(1e-6, 10))
+    outer = models.CharField(
+        _("outer optimiser"), max_length=10, choices=OuterOptimiser, default=OuterOptimiser.NESTEROV
+    )
+    outer_lr = models.FloatField(
+        _("outer learning rate"), default=1.0, validators=between(1e-6, 10)
+    )
     outer_momentum = models.FloatField(
+        _("outer momentum"),
         default=0.5,
         validators=between(0, 0.999),
         help_text=_("Nesterov's momentum; β1 of FedAdam and FedYogi."),
     )
     outer_beta2 = models.FloatField(
-        default=0.99, validators=between(0, 0.99999), help_text=_("Of FedAdam and FedYogi.")
+        _("outer β2"),
+        default=0.99,
+        validators=between(0, 0.99999),
+        help_text=_("Of FedAdam and FedYogi."),
     )
     outer_tau = models.FloatField(
+        _("outer τ"),
         default=1e-3,
         validators=between(1e-12, 1),
         help_text=_("How little FedAdam and FedYogi adapt; no less than an update of one weight."),
     )
     encoding = models.CharField(
+        _("encoding of results"),
         max_length=20,
         default=RAW_ENCODING,
         choices=Encoding,
         help_text=_("How results travel; programs that lack it send all weights."),
     )
     downlink = models.CharField(
+        _("encoding of updates on the way down"),
         max_length=20,
         blank=True,
         choices=[choice for choice in Encoding.choices if choice[0] != RAW_ENCODING],
         help_text=_("How updates are published to workers that hold the last snapshot."),
     )
     verify = models.BooleanField(
+        _("check results by repetition"),
         default=True,
         help_text=_("Have results repeated by other workers, where there are any that can."),
     )
     proven_after = models.PositiveIntegerField(
+        _("proven after valid checks"),
         default=10,
         validators=between(1, 10**6),
         help_text=_("So many valid checks in a row make a worker a proven one."),
     )
     check_floor = models.FloatField(
+        _("least share of checks"),
         default=0.1,
         validators=between(0, 1),
         help_text=_("Smallest probability that a proven worker's result is checked."),
     )
     trust_weights = models.BooleanField(
+        _("weigh by trust"),
         default=False,
         help_text=_("Results that nobody has repeated weigh less in the merge."),
     )
     quorum = models.PositiveIntegerField(
+        _("quorum"),
         null=True,
         blank=True,
         validators=between(1, 10**5),
@@ -193,11 +234,13 @@ class Run(models.Model):
         ),
     )
     grace_factor = models.FloatField(
+        _("grace factor"),
         default=5.0,
         validators=between(0, 1000),
         help_text=_("The grace ends so many median absolute deviations after the median arrival."),
     )
     backup_seconds = models.PositiveIntegerField(
+        _("second leases before the deadline, in seconds"),
         null=True,
         blank=True,
         validators=between(0, 30 * 86400),
@@ -207,27 +250,29 @@ class Run(models.Model):
         ),
     )
     chunk_bytes = models.PositiveIntegerField(
-        default=2**20, validators=between(64 * 1024, 8 * 2**20)
+        _("transfer chunk, in bytes"), default=2**20, validators=between(64 * 1024, 8 * 2**20)
     )
     keep_snapshots = models.PositiveIntegerField(
+        _("snapshots kept"),
         default=10,
         validators=between(2, 10**6),
         help_text=_("Older snapshots are deleted."),
     )
 
-    corpus = models.JSONField(default=dict, blank=True, editable=False)
+    corpus = models.JSONField(_("text"), default=dict, blank=True, editable=False)
     corpus_public = models.BooleanField(
+        _("show the text"),
         default=False,
         help_text=_("Everybody may see what the text is made of; never that of a closed run."),
     )
-    data_licence = models.CharField(max_length=300, blank=True)
-    data_source = models.TextField(max_length=4000, blank=True)
-    contact = models.CharField(max_length=300, blank=True)
-    min_worker_version = models.CharField(max_length=40, blank=True)
-    bytes_up = models.PositiveBigIntegerField(default=0)
-    bytes_down = models.PositiveBigIntegerField(default=0)
-    created_at = models.DateTimeField(auto_now_add=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
+    data_licence = models.CharField(_("licence of the data"), max_length=300, blank=True)
+    data_source = models.TextField(_("source of the data"), max_length=4000, blank=True)
+    contact = models.CharField(_("contact"), max_length=300, blank=True)
+    min_worker_version = models.CharField(_("oldest worker version"), max_length=40, blank=True)
+    bytes_up = models.PositiveBigIntegerField(_("bytes up"), default=0)
+    bytes_down = models.PositiveBigIntegerField(_("bytes down"), default=0)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]

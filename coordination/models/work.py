@@ -23,9 +23,9 @@ class Unit(models.Model):
         LEASED = "leased", _("leased")
         DONE = "done", _("done")
 
-    round = models.ForeignKey(Round, models.CASCADE)
-    shard = models.PositiveIntegerField()
-    job = models.CharField(max_length=10, choices=Job, default=Job.TRAIN)
+    round = models.ForeignKey(Round, models.CASCADE, verbose_name=_("round"))
+    shard = models.PositiveIntegerField(_("shard"))
+    job = models.CharField(_("job"), max_length=10, choices=Job, default=Job.TRAIN)
     target = models.ForeignKey(
         "Result",
         models.CASCADE,
@@ -33,6 +33,7 @@ class Unit(models.Model):
         blank=True,
         related_name="jobs",
         help_text=_("The result that is checked by this work."),
+        verbose_name=_("result in question"),
     )
     snapshot = models.ForeignKey(
         "Snapshot",
@@ -40,6 +41,7 @@ class Unit(models.Model):
         null=True,
         blank=True,
         help_text=_("The snapshot that is evaluated."),
+        verbose_name=_("snapshot"),
     )
     held_out = models.ForeignKey(
         "HeldOut",
@@ -47,10 +49,14 @@ class Unit(models.Model):
         null=True,
         blank=True,
         help_text=_("What it is evaluated on."),
+        verbose_name=_("held-out shard"),
     )
-    state = models.CharField(max_length=10, choices=State, default=State.FREE)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.FREE)
     barred = models.ManyToManyField(
-        Worker, blank=True, help_text=_("Workers who tried it and may not again.")
+        Worker,
+        blank=True,
+        help_text=_("Workers who tried it and may not again."),
+        verbose_name=_("barred workers"),
     )
 
     class Meta:
@@ -100,22 +106,25 @@ class Lease(models.Model):
         EXPIRED = "expired", _("expired")
         REFUSED = "refused", _("refused")
 
-    token = models.CharField(max_length=64, unique=True)
-    unit = models.ForeignKey(Unit, models.CASCADE)
-    worker = models.ForeignKey(Worker, models.CASCADE)
-    request_digest = models.CharField(max_length=SHA256_LENGTH)
-    key_digest = models.CharField(max_length=SHA256_LENGTH)
-    state = models.CharField(max_length=10, choices=State, default=State.LIVE)
-    address = models.GenericIPAddressField()
-    encoding = models.CharField(max_length=20, default=RAW_ENCODING)
+    token = models.CharField(_("identifier"), max_length=64, unique=True)
+    unit = models.ForeignKey(Unit, models.CASCADE, verbose_name=_("unit"))
+    worker = models.ForeignKey(Worker, models.CASCADE, verbose_name=_("worker"))
+    request_digest = models.CharField(_("digest of the request"), max_length=SHA256_LENGTH)
+    key_digest = models.CharField(_("digest of the key"), max_length=SHA256_LENGTH)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.LIVE)
+    address = models.GenericIPAddressField(_("address"))
+    encoding = models.CharField(_("encoding of results"), max_length=20, default=RAW_ENCODING)
     is_backup = models.BooleanField(
-        default=False, help_text=_("A second lease of a unit near its round's deadline.")
+        _("second lease"),
+        default=False,
+        help_text=_("A second lease of a unit near its round's deadline."),
     )
-    granted_at = models.DateTimeField()
-    expires_at = models.DateTimeField()
-    step = models.PositiveIntegerField(default=0)
-    loss = models.FloatField(null=True, blank=True)
+    granted_at = models.DateTimeField(_("granted"))
+    expires_at = models.DateTimeField(_("expires"))
+    step = models.PositiveIntegerField(_("step"), default=0)
+    loss = models.FloatField(_("loss"), null=True, blank=True)
     commitment = models.CharField(
+        _("promised digest"),
         max_length=SHA256_LENGTH,
         blank=True,
         help_text=_("Digest promised before the upload."),
@@ -142,10 +151,10 @@ class Lease(models.Model):
 class Upload(models.Model):
     """A result on its way in chunks; what has arrived is the length of its file."""
 
-    lease = models.OneToOneField(Lease, models.CASCADE)
-    size = models.PositiveBigIntegerField()
-    sha256 = models.CharField(max_length=SHA256_LENGTH)
-    created_at = models.DateTimeField(auto_now_add=True)
+    lease = models.OneToOneField(Lease, models.CASCADE, verbose_name=_("lease"))
+    size = models.PositiveBigIntegerField(_("size, in bytes"))
+    sha256 = models.CharField(_("SHA-256"), max_length=SHA256_LENGTH)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("upload")

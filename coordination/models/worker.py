@@ -22,46 +22,63 @@ class Worker(models.Model):
         PAUSED = "paused", _("paused")
         BLOCKED = "blocked", _("blocked")
 
-    run = models.ForeignKey(Run, models.CASCADE)
-    name = models.CharField(max_length=32)
-    token_digest = models.CharField(max_length=SHA256_LENGTH, blank=True)
-    state = models.CharField(max_length=10, choices=State, default=State.APPROVED)
-    state_reason = models.CharField(max_length=300, blank=True)
+    run = models.ForeignKey(Run, models.CASCADE, verbose_name=_("run"))
+    name = models.CharField(_("name"), max_length=32)
+    token_digest = models.CharField(_("digest of the token"), max_length=SHA256_LENGTH, blank=True)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.APPROVED)
+    state_reason = models.CharField(_("reason of the state"), max_length=300, blank=True)
     is_listed = models.BooleanField(
         _("on the leaderboard"), default=True, help_text=_("The volunteer's own choice.")
     )
-    device = models.JSONField(default=dict, blank=True)
+    device = models.JSONField(_("device"), default=dict, blank=True)
     sequence = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text=_("Highest number of a lease request so far.")
+        _("sequence number"),
+        null=True,
+        blank=True,
+        help_text=_("Highest number of a lease request so far."),
     )
-    sequence_request = models.CharField(max_length=SHA256_LENGTH, blank=True)
+    sequence_request = models.CharField(
+        _("digest of that request"), max_length=SHA256_LENGTH, blank=True
+    )
     copies_seen = models.PositiveIntegerField(
-        default=0, help_text=_("Lease requests from a copy of the worker's state folder.")
+        _("copies seen"),
+        default=0,
+        help_text=_("Lease requests from a copy of the worker's state folder."),
     )
-    copy_seen_at = models.DateTimeField(null=True, blank=True)
+    copy_seen_at = models.DateTimeField(_("copy last seen"), null=True, blank=True)
     verifies = models.BooleanField(
-        default=False, help_text=_("Offered to check others' results when last heard from.")
+        _("verifies"),
+        default=False,
+        help_text=_("Offered to check others' results when last heard from."),
     )
     evaluates = models.BooleanField(
-        default=False, help_text=_("Offered to measure losses when last heard from.")
+        _("evaluates"),
+        default=False,
+        help_text=_("Offered to measure losses when last heard from."),
     )
-    address = models.GenericIPAddressField(null=True, blank=True)
+    address = models.GenericIPAddressField(_("address"), null=True, blank=True)
     consecutive_valid = models.PositiveIntegerField(
-        default=0, help_text=_("Results in a row that were checked and found right.")
+        _("valid in a row"),
+        default=0,
+        help_text=_("Results in a row that were checked and found right."),
     )
-    checks_valid = models.PositiveIntegerField(default=0)
-    checks_invalid = models.PositiveIntegerField(default=0)
+    checks_valid = models.PositiveIntegerField(_("found valid"), default=0)
+    checks_invalid = models.PositiveIntegerField(_("found invalid"), default=0)
     quota = models.PositiveIntegerField(
+        _("hourly quota"),
         default=Quota().full,
         help_text=_("Tasks an hour; halves with an error, doubles with an accepted result."),
     )
     task_seconds = models.FloatField(
-        null=True, blank=True, help_text=_("From lease to result, a moving average.")
+        _("seconds per task"),
+        null=True,
+        blank=True,
+        help_text=_("From lease to result, a moving average."),
     )
-    first_seen_at = models.DateTimeField(auto_now_add=True)
-    registered_at = models.DateTimeField(null=True, blank=True)
+    first_seen_at = models.DateTimeField(_("first seen"), auto_now_add=True)
+    registered_at = models.DateTimeField(_("registered"), null=True, blank=True)
     last_seen_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("Empty until it asks for work.")
+        _("last seen"), null=True, blank=True, help_text=_("Empty until it asks for work.")
     )
 
     class Meta:
@@ -109,16 +126,19 @@ class WorkerEvent(models.Model):
         BLOCKED = "blocked", _("blocked")
         UNBLOCKED = "unblocked", _("let in again")
 
-    worker = models.ForeignKey(Worker, models.CASCADE, related_name="events")
-    at = models.DateTimeField()
-    verb = models.CharField(max_length=10, choices=Verb)
-    reason = models.CharField(max_length=300, blank=True)
+    worker = models.ForeignKey(
+        Worker, models.CASCADE, related_name="events", verbose_name=_("worker")
+    )
+    at = models.DateTimeField(_("time"))
+    verb = models.CharField(_("what happened"), max_length=10, choices=Verb)
+    reason = models.CharField(_("reason"), max_length=300, blank=True)
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
         null=True,
         related_name="+",
         help_text=_("Empty: the worker itself, or a command on the server."),
+        verbose_name=_("decided by"),
     )
 
     class Meta:

@@ -5,10 +5,14 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.urls import reverse
+from django.utils import translation
 
-from coordination.models import Run, Unit
+from coordination.models import Check, Run, Unit, Worker, WorkerTraffic
+from tests.coordination.pages.conftest import compiled_turkish
 
 pytestmark = pytest.mark.django_db
+
+__all__ = ["compiled_turkish"]  # a fixture
 
 
 @pytest.fixture
@@ -83,3 +87,63 @@ def test_the_reason_of_a_pause_is_shown_on_the_run_s_page(run, admin_client, cli
     client.logout()
     page = client.get(f"/c/{run.slug}/").content.decode()
     assert "back on Monday" in page and "admin@example.org" not in page
+
+
+def check_with(run, evidence: list[dict]) -> Check:
+    """A check of the only result, whose worker is ada."""
+    check = Check.objects.get(result__unit__round__run=run)
+    check.evidence, check.state = evidence, Check.State.INVALID
+    check.save()
+    return check
+
+
+def test_evidence_is_a_table_of_repetitions_and_measurements(
+    run, worker, result_file, post_whole, admin_client
+):
+    post_whole(worker, worker.lease(), result_file())
+    repetition = {
+        "lease": 1, "against": 2, "workers": ["ada", "<b>bob</b>"], "relative": None,
+        "cosine": 0.9987, "tolerance": 0.05, "dtypes": ["float32", "bfloat16"],
+        "devices": ["cpu, 8 threads", "NVIDIA H200"], "agrees": False,
+    }  # fmt: skip
+    measurement = {
+        "lease": 3, "workers": ["ada", "cem"], "language": "tr", "losses": [], "harm": 0.1512,
+        "own": -0.25, "other": None, "dtype": "float32", "device": "cpu", "agrees": False,
+    }  # fmt: skip
+    check = check_with(run, [repetition, measurement])
+    page = admin_client.get(reverse("admin:coordination_check_change", args=[check.pk]))
+    html = page.content.decode()
+    for told in (
+        "&lt;b&gt;bob&lt;/b&gt;",
+        "∞",
+        "0.9987",
+        "bfloat16 / float32",
+        "-0.2500",
+        "0.1512",
+    ):
+        assert told in html, told
+    assert "&quot;relative&quot;" not in html and "<b>bob" not in html
+    rows = admin_client.get(reverse("admin:coordination_check_changelist")).content.decode()
+    assert "∞ / 0.05; -0.25, –, 0.151" in rows
+
+
+def test_a_worker_s_page_tells_its_traffic(run, worker, admin_client):
+    worker.ask()
+    of_worker = Worker.objects.get()
+    url = reverse("admin:coordination_worker_change", args=[of_worker.pk])
+    assert "0 B / 0 B" in admin_client.get(url).content.decode()
+    WorkerTraffic.objects.create(worker=of_worker, bytes_up=40_400_000, bytes_down=999)
+    assert "40.4 MB / 999 B" in admin_client.get(url).content.decode()
+
+
+@pytest.mark.needs("gettext")
+def test_every_field_speaks_turkish(compiled_turkish):
+    """A label without a translation is one that nobody wrote."""
+    models = apps.get_app_config("coordination").get_models()
+    fields = [f for m in models for f in m._meta.local_fields if f.name != "id"]
+    with translation.override("tr"):
+        turkish = {f"{f.model.__name__}.{f.name}": str(f.verbose_name) for f in fields}
+    with translation.override("en"):
+        english = {f"{f.model.__name__}.{f.name}": str(f.verbose_name) for f in fields}
+    same = {turkish[name] for name in turkish if turkish[name] == english[name]}
+    assert same <= {"SHA-256"}
