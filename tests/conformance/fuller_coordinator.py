@@ -18,7 +18,8 @@ from examples import minimal_coordinator as minimal
 from examples.minimal_coordinator import FIELDS, METHODS, MIB, Answer, Lease, Refused, Request, Run
 from examples.minimal_coordinator import demand as refuse_unless
 
-CHUNK = 65536
+CHUNK, PAGE = 65536, 100
+FIELDS |= {"acik": True}
 METHODS |= {"sonuc": "GET, HEAD, POST, PUT, PATCH", "kayit": "POST", "makbuz": "GET"}
 TOKEN = r"mwk_[A-Za-z0-9_-]{32,128}"
 
@@ -28,6 +29,7 @@ def fields_of(request: Request, **patterns: str) -> dict[str, Any]:
     try:
         values = json.loads(request.data)
         fits = all(re.fullmatch(p, str(values.get(n, ""))) for n, p in patterns.items())
+        fits = fits and isinstance(values.get("liste", True), bool)
     except (ValueError, AttributeError, RecursionError):
         fits = False
     refuse_unless(fits, 400, "gecersiz_istek", f"send {', '.join(patterns)}")
@@ -46,32 +48,53 @@ class FullRun(Run):
         asked = fields_of(request, isci="[a-z0-9_-]{3,32}", belirtec=TOKEN)
         known = self.tokens.setdefault(asked["isci"], asked["belirtec"])
         refuse_unless(known == asked["belirtec"], 409, "isci_dolu", "choose another name")
-        return 201, {"durum": "onayli"}, {}
+        return 201, {"durum": "onayli" if self.fields["acik"] else "bekliyor"}, {}
+
+    def caller(self, request: Request) -> str | None:
+        """The name whose token is shown, None without one that is known."""
+        shown = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        return next((name for name, known in self.tokens.items() if known == shown), None)
+
+    def require_token(self, known: object) -> None:
+        told = {"WWW-Authenticate": "Bearer"}
+        refuse_unless(known, 401, "belirtec_gerekli", "show a token", headers=told)
+
+    def demand_approved(self, request: Request) -> None:
+        """In a closed run nobody is approved, for there is no admin."""
+        if self.fields["acik"]:
+            return
+        self.require_token(self.caller(request))
+        refuse_unless(False, 403, "onay_bekliyor", "an admin has to approve you", True)
 
     def makbuz(self, request: Request) -> Answer:
-        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        names = [name for name, known in self.tokens.items() if known == token]
-        refuse_unless(names, 401, "belirtec_gerekli", "show a token")
+        name = self.caller(request)
+        self.require_token(name)
         receipts = [
             self.receipt(lease, digest)
             for (isci, _), lease in reversed(self.leases.items())
             for digest in lease.verdicts
-            if isci == names[0]
+            if isci == name
         ]
-        return 200, {"isci": names[0], "makbuz": receipts}, {}
+        first = len(receipts) - int(request.query.get("once", len(receipts)))
+        left = len(receipts) - first - PAGE
+        more = {"once": left} if left > 0 else {}
+        heard = {"sira": self.sequence[name]} if name in self.sequence else {}
+        page = receipts[first : first + PAGE]
+        return 200, {"isci": name, "makbuz": page} | more | heard, {}
 
     def receipt(self, lease: Lease, told: str) -> dict[str, Any]:
         status, body, _ = lease.verdicts[told]
         fate = {"durum": "bekliyor"} if status == 200 else {"durum": "ret", "kod": body["kod"]}
-        about = {"gorev": lease.gorev, "tur": lease.tur, "parca": lease.parca, "boyut": 1}
+        about = {"gorev": lease.gorev, "tur": lease.tur, "parca": lease.parca}
+        about |= {"is": "egit", "boyut": lease.sizes[told]}
         sha256 = base64.b64decode(told[9:-1]).hex()
         return about | fate | {"sha256": sha256, "zaman": "2026-01-01T00:00:00Z"}
 
     def admit(self, ask: dict[str, Any], request: Request) -> None:
-        shown = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        token = self.tokens.get(ask["isci"])
-        refuse_unless(shown or not token, 401, "belirtec_gerekli", "this name has a token")
-        refuse_unless(not shown or shown == token, 403, "isci_uyusmuyor", "of another name")
+        shown, owner = request.headers.get("Authorization"), self.caller(request)
+        self.require_token(shown or ask["isci"] not in self.tokens)
+        refuse_unless(not shown or owner, 403, "isci_uyusmuyor", "of nobody")
+        refuse_unless(not shown or owner == ask["isci"], 403, "isci_uyusmuyor", "of another name")
         new = (ask["isci"], ask["istek"]) not in self.leases and "sira" in ask
         above = not new or ask["sira"] > self.sequence.get(ask["isci"], -1)
         refuse_unless(above, 409, "isci_kopya", "a copy of the state is at work")
@@ -91,17 +114,22 @@ class FullRun(Run):
         return super().gorev(request)
 
     def nabiz(self, request: Request, gorev: str) -> Answer:
-        told = fields_of(request, anahtar=".+", ozet="([0-9a-f]{64})?")
+        told = fields_of(request, anahtar=".{16,}", adim="[0-9]+", ozet="([0-9a-f]{64})?")
         lease = self.held(gorev, told["anahtar"])
         if not self.live(lease):
             return 200, {"devam": False}, {}
         self.extend(lease)
-        lease.promised = told.get("ozet", getattr(lease, "promised", ""))
+        before = getattr(lease, "promised", "")
+        lease.promised = told.get("ozet", before)
+        refuse_unless(before in ("", lease.promised), 422, "taahhut_uyusmuyor", "one promise only")
         task = self.task(lease)[1]
         return 200, {"devam": True, "sure": task["sure"], "son": task["son"]}, {}
 
     def extend(self, lease: Lease) -> None:
         lease.ends = time.time() + self.fields["sure"]
+
+    def owners(self) -> dict[str, str]:
+        return {lease.gorev: isci for (isci, _), lease in self.leases.items()}
 
     def held(self, gorev: str, key: str) -> Lease:
         lease: Any = {x.gorev: x for x in self.leases.values()}.get(gorev)
@@ -112,6 +140,10 @@ class FullRun(Run):
     # Chunks
 
     def sonuc(self, request: Request) -> Answer:
+        owner = self.owners().get(request.query.get("gorev", ""))
+        shown = request.headers.get("Authorization")
+        mine = not shown or self.caller(request) == owner
+        refuse_unless(mine or not owner, 403, "isci_uyusmuyor", "another worker's task")
         if request.command in ("GET", "POST"):
             return super().sonuc(request)
         key = request.headers.get("X-Modelen-Anahtar", "")
@@ -167,6 +199,8 @@ class FullRun(Run):
         return f"sha-256=:{base64.b64encode(bytes.fromhex(sha256)).decode()}:"
 
     def take(self, lease: Lease, data: bytes) -> Answer:
+        told = self.content_digest(hashlib.sha256(data).hexdigest())
+        lease.sizes = getattr(lease, "sizes", {}) | {told: len(data)}
         promised = getattr(lease, "promised", "")
         kept = promised in ("", hashlib.sha256(data).hexdigest())
         refuse_unless(kept, 422, "taahhut_uyusmuyor", "another file was promised")
@@ -175,7 +209,10 @@ class FullRun(Run):
 
 class FullRequest(Request):
     def answer(self) -> Answer:
-        found = re.fullmatch("/gorev/([^/]+)/nabiz", urlsplit(self.path).path)
+        path = urlsplit(self.path).path
+        if path not in ("/bilgi", "/durum", "/kayit", "/makbuz"):
+            self.run.demand_approved(self)  # type: ignore[attr-defined]
+        found = re.fullmatch("/gorev/([^/]+)/nabiz", path)
         if found and self.command == "POST":
             return self.run.nabiz(self, found[1])  # type: ignore[attr-defined]
         return super().answer()

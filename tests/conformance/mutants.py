@@ -76,6 +76,8 @@ MUTANTS = [
     Mutant("If-Range ignored", "file-if-range", ' or request.headers.get("If-Range", etag) != etag', ""),
     Mutant("outside is the whole", "file-range-outside", 'demand(start < stop, 416, "aralik_disi"', 'demand(True, 416, "aralik_disi"'),
     Mutant("any file is there", "file-missing", "demand(request.path in self.files, 404", 'request.path = "/adaptor?tur=1"; demand(True, 404'),
+    Mutant("ids of another vocabulary", "file-tokenizer", "path.read_bytes() for i", 'path.read_bytes()[:-4] + b"\\xff\\xff\\0\\0" for i'),
+    Mutant("no base model's revision", "lease-base", '"modelen/tiny-qwen3@seed-0"', '"modelen/tiny-qwen3"'),
     Mutant("zipped", "file-identity", '"ETag": etag, ', '"ETag": etag, "Content-Encoding": "gzip", '),
     # Delivering
     Mutant("any key fits", "result-key", "demand(fits, 403", "demand(True, 403"),
@@ -130,16 +132,26 @@ MUTANTS = [
 # Of ``fuller_coordinator.py``, which has the optional parts.
 FULLER_MUTANTS = [
     # Tokens
-    Mutant("200 for a new name", "register-new", '201, {"durum": "onayli"}', '200, {"durum": "onayli"}'),
+    Mutant("200 for a new name", "register-new", '201, {"durum": "onayli" if', '200, {"durum": "onayli" if'),
     Mutant("a pair only once", "register-again", "known = self.tokens.setdefault", 'refuse_unless(asked["isci"] not in self.tokens, 409, "isci_dolu", "taken"); known = self.tokens.setdefault'),
     Mutant("a taken name again", "register-taken", 'refuse_unless(known == asked["belirtec"], 409', "refuse_unless(True, 409"),
     Mutant("short secrets", "register-secret", "{32,128}", "{1,128}"),
-    Mutant("any token fits", "register-foreign", "refuse_unless(not shown or shown == token, 403", "refuse_unless(True, 403"),
-    Mutant("registered names for all", "register-protects", "refuse_unless(shown or not token, 401", "refuse_unless(True, 401"),
+    Mutant("names of any kind", "register-name", 'isci="[a-z0-9_-]{3,32}", belirtec', 'isci=".*", belirtec'),
+    Mutant("a choice of any kind", "register-listed", 'isinstance(values.get("liste", True), bool)', "True"),
+    Mutant("any token fits", "register-foreign", 'refuse_unless(not shown or owner == ask["isci"], 403', "refuse_unless(True, 403"),
+    Mutant("tokens of nobody", "register-unknown-token", "refuse_unless(not shown or owner, 403", "refuse_unless(not shown or owner, 401"),
+    Mutant("leases of others", "register-lease", "refuse_unless(mine or not owner, 403", "refuse_unless(True, 403"),
+    Mutant("leases for token holders only", "register-lease", "mine = not shown or", "mine ="),
+    Mutant("registered names for all", "register-protects", 'self.require_token(shown or ask["isci"] not in self.tokens)', "self.require_token(True)"),
     Mutant("copies not noticed", "register-sequence", "refuse_unless(above, 409", "refuse_unless(True, 409"),
     Mutant("repetitions are copies", "register-sequence", '(ask["isci"], ask["istek"]) not in self.leases and "sira" in ask', '"sira" in ask'),
-    Mutant("receipts for all", "register-receipts", 'refuse_unless(names, 401, "belirtec_gerekli", "show a token")', 'names = names or list(self.tokens)'),
-    Mutant("oldest receipts first", "register-receipts", "in reversed(self.leases.items())", "in self.leases.items()"),
+    Mutant("401 without a scheme", "register-bearer", '{"WWW-Authenticate": "Bearer"}', "{}"),
+    Mutant("receipts for all", "receipts-stranger", "        self.require_token(name)\n        receipts", '        name = name or "somebody"\n        receipts'),
+    Mutant("oldest receipts first", "receipts-newest-first", "in reversed(self.leases.items())", "in self.leases.items()"),
+    Mutant("receipts of no size", "receipts-fields", '"boyut": lease.sizes[told]', '"boyut": 0'),
+    Mutant("the same page again", "receipts-pages", "first = len(receipts) - int(request.query.get(\"once\", len(receipts)))\n        left = len(receipts) - first - PAGE", "first, left = 0, 1"),
+    Mutant("pages overlap", "receipts-pages", 'int(request.query.get("once", len(receipts)))\n        left = len(receipts) - first - PAGE', 'int(request.query.get("once", len(receipts)))\n        left = len(receipts) - first - 1'),
+    Mutant("the first sequence for good", "receipts-sequence", 'self.sequence[ask["isci"]] = ask["sira"]', 'self.sequence.setdefault(ask["isci"], ask["sira"])'),
     # Leases
     Mutant("no limit's Retry-After", "lease-limit", ", True, headers=later)", ", True)"),
     Mutant("a limit for good", "lease-limit", '"one task", True, headers', '"one task", headers'),
@@ -150,10 +162,13 @@ FULLER_MUTANTS = [
     Mutant("nabiz of nothing", "progress-unknown-task", 'refuse_unless(lease, 404, "gorev_yok"', 'refuse_unless(lease, 403, "anahtar_gecersiz"'),
     Mutant("always wanted", "progress-unwanted", '{"devam": False}', '{"devam": True}'),
     Mutant("promises not kept", "progress-promise", "refuse_unless(kept, 422", "refuse_unless(True, 422"),
+    Mutant("any progress", "progress-json", 'adim="[0-9]+", ozet', 'adim=".*", ozet'),
+    Mutant("another promise", "progress-promise-once", 'refuse_unless(before in ("", lease.promised), 422', "refuse_unless(True, 422"),
     Mutant("the later lease goes on", "expired-later-unwanted", "if not self.live(lease):\n            return 200", "if not lease.open:\n            return 200"),
     # Chunks
     Mutant("200 for a new file", "chunk-announce", 'b"", 201', 'b"", 200'),
     Mutant("201 again", "chunk-announce", "        status = 200\n", "        status = 201\n"),
+    Mutant("any announcement", "chunk-json", 'boyut="[1-9][0-9]*", sha256', 'boyut="[0-9]*", sha256'),
     Mutant("tiny chunks", "chunk-announce", "CHUNK = 65536", "CHUNK = 1024"),
     Mutant("unannounced is unknown", "chunk-not-announced", '409, "duyurulmadi"', '404, "duyurulmadi"'),
     Mutant("a chunk is 200", "chunk-offset", "        return self.offset(lease)\n\n    def offset", '        return 200, b"", self.offset(lease)[2]\n\n    def offset'),
@@ -173,4 +188,15 @@ FULLER_MUTANTS = [
     Mutant("expired uploads end", "expired-upload", "        have, data = len(lease.received), request.data\n", '        have, data = len(lease.received), request.data\n        refuse_unless(self.live(lease), 409, "gorev_dolu", "ended")\n'),
     Mutant("the last chunk is 204", "accepted-chunks", "            return self.finish(lease)\n", "            self.finish(lease)\n"),
     Mutant("announced again after the end", "accepted-chunks-again", "        if told in lease.verdicts:\n            return lease.verdicts[told]\n", ""),
+]  # fmt: skip
+
+# Of the same coordinator when its run is closed.
+CLOSED_MUTANTS = [
+    Mutant("approved at once", "closed-register", 'else "bekliyor"', 'else "onayli"'),
+    Mutant("closed to all", "closed-public", '"/bilgi", "/durum", "/kayit", "/makbuz"', '"/kayit", "/makbuz"'),
+    Mutant("open for strangers", "closed-stranger", "            self.run.demand_approved(self)  # type: ignore[attr-defined]\n", "            pass\n"),
+    Mutant("files for strangers", "closed-stranger", '("/bilgi", "/durum", "/kayit", "/makbuz")', '("/bilgi", "/durum", "/kayit", "/makbuz", "/veri")'),
+    Mutant("work before approval", "closed-waiting", 'refuse_unless(False, 403, "onay_bekliyor"', 'refuse_unless(True, 403, "onay_bekliyor"'),
+    Mutant("waiting is final", "closed-waiting", '"an admin has to approve you", True', '"an admin has to approve you"'),
+    Mutant("receipts of a closed run", "closed-receipts", "        self.require_token(name)\n        receipts", '        name = name or "somebody"\n        receipts'),
 ]  # fmt: skip

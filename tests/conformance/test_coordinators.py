@@ -17,7 +17,7 @@ def by_result(outcomes: list[Outcome]) -> dict[Result, set[str]]:
 
 
 # What no two-shard run shows, on any coordinator.
-HIDDEN = {"lease-limit", "lease-closed-run", "file-retention", "all-waits"}
+HIDDEN = {"lease-limit", "file-retention", "all-waits"}
 
 
 def test_the_minimal_coordinator_keeps_to_all_it_has(run_folder: Path) -> None:

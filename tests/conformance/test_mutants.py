@@ -2,18 +2,36 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.at_once import each_at_once
-from tests.conformance.mutants import FULLER_MUTANTS, MUTANTS, Mutant
+from tests.conformance.mutants import CLOSED_MUTANTS, FULLER_MUTANTS, MUTANTS, Mutant
 from tests.conformance.subjects import EXAMPLE, examine, serving, write_run
 from tests.e2e.site import REPO
 from worker_client.conformance.check import Outcome, Result
 
 FULLER = REPO / "tests" / "conformance" / "fuller_coordinator.py"
-OF = {EXAMPLE: MUTANTS, FULLER: FULLER_MUTANTS}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program, the fields of its run, and the faults to put into it."""
+
+    name: str
+    program: Path
+    mutants: list[Mutant]
+    fields: tuple[str, ...] = ()
+
+
+SUBJECTS = [
+    Subject("minimal", EXAMPLE, MUTANTS),
+    Subject("fuller", FULLER, FULLER_MUTANTS),
+    Subject("closed", FULLER, CLOSED_MUTANTS, ("acik=",)),
+]
+FAULTS = [mutant for subject in SUBJECTS for mutant in subject.mutants]
 
 
 @pytest.fixture(scope="module")
@@ -23,26 +41,28 @@ def found(
     """What the check meant for a mutant says of it."""
 
     def find(mutant: Mutant) -> Outcome:
-        program = EXAMPLE if mutant in MUTANTS else FULLER
-        source = mutant.apply(program.read_text("utf-8"))
-        with serving(source, write_run(tmp_path_factory.mktemp("mutant"))) as url:
-            [outcome] = examine(url, mutant.caught_by)
-        return outcome
+        subject = next(one for one in SUBJECTS if mutant in one.mutants)
+        source = mutant.apply(subject.program.read_text("utf-8"))
+        folder = write_run(tmp_path_factory.mktemp("mutant"))
+        with serving(source, folder, *subject.fields) as url:
+            return examine(url, mutant.caught_by)[-1]
 
     with each_at_once(request, "mutant", find) as futures:
         yield futures
 
 
-@pytest.mark.parametrize("mutant", [*MUTANTS, *FULLER_MUTANTS], ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", FAULTS, ids=lambda mutant: mutant.name)
 def test_a_mutant_is_caught(mutant: Mutant, found: dict[Mutant, Future[Outcome]]) -> None:
     outcome = found[mutant].result()
     assert outcome.result is Result.FAILED, f"{outcome.result.value}: {outcome.detail}"
 
 
-@pytest.mark.parametrize("program", OF, ids=lambda path: path.stem)
-def test_the_checks_that_catch_mutants_pass_without_them(program: Path, run_folder: Path) -> None:
-    wanted = sorted({mutant.caught_by for mutant in OF[program]})
-    with serving(program.read_text("utf-8"), run_folder) as url:
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
+def test_the_checks_that_catch_mutants_pass_without_them(
+    subject: Subject, run_folder: Path
+) -> None:
+    wanted = sorted({mutant.caught_by for mutant in subject.mutants})
+    with serving(subject.program.read_text("utf-8"), run_folder, *subject.fields) as url:
         outcomes = examine(url, *wanted)
     told = {o.check.id: o.detail for o in outcomes if o.result is not Result.PASSED}
     assert not told

@@ -16,6 +16,7 @@ from worker_client.conformance.check import Failed, NotObservable, demand
 from worker_client.conformance.http import Reply, Speaker, expect_status
 from worker_client.contract import LEASE_KEY_HEADER, wire
 from worker_client.contract.errors import Refusal
+from worker_client.contract.formats import Format, UnknownFormat, load_format
 from worker_client.version import VERSION
 
 LONGEST_LEASE_S = 10
@@ -25,14 +26,17 @@ PUBLISH_S = 120.0
 POLL_S = 0.2
 M = TypeVar("M", bound=wire.Message)
 OVER = "the run is over; begin a fresh one"
+CLOSED = "the run is closed: nobody works without an approved token; make an open one for this"
 
 
 @dataclass
 class Volunteer:
-    """A pseudonym of this test, with its token where the coordinator registers them."""
+    """A pseudonym of this test, with its token where the coordinator registers them, and the
+    address that it speaks from where that matters."""
 
     name: str
     token: str | None = None
+    source: str | None = None
 
 
 @dataclass
@@ -90,6 +94,18 @@ class Bench:
         except ValidationError:
             return None
 
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether a new name waits for approval."""
+        if self.about is not None:
+            return not self.about.open_to_all
+        return self.register(Volunteer(*draw())).json.get("durum") == "bekliyor"
+
+    def demand_open(self) -> None:
+        """Raises NotObservable in a closed run."""
+        if self.is_closed:
+            raise NotObservable(CLOSED)
+
     def status(self) -> wire.Status:
         return parse(expect_status(self.http.send("GET", "/durum"), 200), wire.Status)
 
@@ -105,21 +121,26 @@ class Bench:
         return free[0]
 
     def _new_volunteer(self) -> Volunteer:
-        one = Volunteer(f"suite-{secrets.token_hex(6)}", f"mwk_{secrets.token_urlsafe(32)}")
-        reply = self.http.send("POST", "/kayit", json={"isci": one.name, "belirtec": one.token})
-        if reply.status != 201 or reply.json.get("durum") != "onayli":
+        self.demand_open()
+        one = Volunteer(*draw())
+        if self.register(one).status != 201:
             one.token = None
         return one
+
+    def register(self, one: Volunteer, **fields: Any) -> Reply:
+        """``POST /kayit``."""
+        body = {"isci": one.name, "belirtec": one.token} | fields
+        return self.http.send("POST", "/kayit", json=body, source=one.source)
+
+    def speak(self, one: Volunteer, method: str, path: str, **options: Any) -> Reply:
+        """A request as this volunteer makes it."""
+        return self.http.send(method, path, token=one.token, source=one.source, **options)
 
     def ask(self, one: Volunteer, request_id: str | None = None, **fields: Any) -> Reply:
         """One ``POST /gorev``; a task that it brings counts as held."""
         request_id = request_id or secrets.token_hex(16)
         body = {"isci": one.name, "istek": request_id} | fields
-        self.http.token = one.token
-        try:
-            reply = self.http.send("POST", "/gorev", json=body)
-        finally:
-            self.http.token = None
+        reply = self.speak(one, "POST", "/gorev", json=body)
         if reply.status == 200 and reply.json.get("gorev") not in {g.id for g in self.granted}:
             lease = Lease(one, request_id, reply, parse(reply, wire.Task))
             self.held.append(lease)
@@ -223,12 +244,12 @@ class Bench:
     ) -> Reply:
         """``POST /sonuc`` with the right digest unless ``headers`` say otherwise."""
         usual = {"Content-Digest": content_digest(body), "Content-Type": "application/octet-stream"}
-        self.http.token = lease.volunteer.token
-        try:
-            sent = usual | lease.key | dict(headers or {})
-            return self.http.send("POST", lease.address, data=body, headers=sent)
-        finally:
-            self.http.token = None
+        sent = usual | lease.key | dict(headers or {})
+        return self.speak(lease.volunteer, "POST", lease.address, data=body, headers=sent)
+
+    def fate(self, lease: Lease) -> Reply:
+        """``GET /sonuc``."""
+        return self.speak(lease.volunteer, "GET", lease.address, headers=lease.key)
 
     def deliver(self, lease: Lease, order: np.ndarray | None = None) -> Delivered:
         """Deliver an honest result in one piece; raises Failed if it is refused."""
@@ -269,9 +290,22 @@ class Bench:
         return sorted(found, key=lambda d: d.lease.task.shard)
 
 
+def draw() -> tuple[str, str]:
+    """A new name, and a secret of 256 bits."""
+    return f"suite-{secrets.token_hex(6)}", f"mwk_{secrets.token_urlsafe(32)}"
+
+
 def content_digest(body: bytes) -> str:
     digest = base64.b64encode(bytes.fromhex(weights.sha256(body))).decode()
     return f"sha-256=:{digest}:"
+
+
+def known_format(id: str) -> Format:
+    """Raises NotObservable for a format of somebody else's."""
+    try:
+        return load_format(id)
+    except UnknownFormat:
+        raise NotObservable(f"this program does not know format {id}") from None
 
 
 def parse(reply: Reply, message: type[M]) -> M:

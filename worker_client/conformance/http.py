@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
+from requests.adapters import HTTPAdapter
 
 from worker_client.conformance.check import Failed, demand
 from worker_client.contract import MAX_JSON_BYTES, PROTOCOL_HEADER
@@ -57,17 +58,34 @@ class Reply:
         return f"{self.asked} -> {self.status}{' ' + self.kod if self.kod else ''}"
 
 
+class _From(HTTPAdapter):
+    """Connects from one of this computer's addresses."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        super().__init__()
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, source_address=(self._address, 0), **kwargs)
+
+
+def _new_session(source: str | None) -> requests.Session:
+    session = requests.Session()
+    session.auth = lambda request: request  # not what lies in a .netrc
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    session.headers.clear()
+    if source:
+        session.mount("http://", _From(source))
+        session.mount("https://", _From(source))
+    return session
+
+
 class Speaker:
-    """Requests below one base URL. ``token`` is sent with each while it is set."""
+    """Requests below one base URL."""
 
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url.rstrip("/")
-        self.token: str | None = None
         self.journal: list[Reply] = []
-        self._session = requests.Session()
-        self._session.auth = lambda request: request  # not what lies in a .netrc
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        self._session.headers.clear()
 
     def headers(self, more: Mapping[str, str | None]) -> dict[str, str]:
         """What every request carries, with ``more`` over it; None leaves one out."""
@@ -76,7 +94,6 @@ class Speaker:
             PROTOCOL_HEADER: "1",
             "Accept-Encoding": "identity",
             "Connection": "close",
-            "Authorization": f"Bearer {self.token}" if self.token else None,
         }
         return {name: value for name, value in (usual | dict(more)).items() if value is not None}
 
@@ -88,21 +105,25 @@ class Speaker:
         json: object = None,
         data: bytes | None = None,
         headers: Mapping[str, str | None] | None = None,
+        token: str | None = None,
+        source: str | None = None,
         limit: int = MAX_JSON_BYTES,
     ) -> Reply:
-        """The answer, of at most ``limit`` bytes. A busy coordinator is asked again.
+        """The answer, of at most ``limit`` bytes, to whoever has ``token`` and speaks from the
+        address ``source``. A busy coordinator is asked again.
 
         Raises:
             Failed: no answer, or a longer one.
         """
-        own: dict[str, str | None] = {}
+        own: dict[str, str | None] = {"Authorization": f"Bearer {token}" if token else None}
         if json is not None:
-            data, own = _encode(json), {"Content-Type": "application/json"}
+            data = _encode(json)
+            own["Content-Type"] = "application/json"
         if data is None and method in ("POST", "PUT", "PATCH"):
             data = b""
         sent = self.headers(own | dict(headers or {}))
         for _ in range(MAX_WAITS):
-            reply = self._once(method, path, data, sent, limit)
+            reply = self._once(method, path, data, sent, source, limit)
             self.journal.append(reply)
             if reply.status not in BUSY:
                 break
@@ -111,11 +132,19 @@ class Speaker:
         return reply
 
     def _once(
-        self, method: str, path: str, data: bytes | None, headers: dict[str, str], limit: int
+        self,
+        method: str,
+        path: str,
+        data: bytes | None,
+        headers: dict[str, str],
+        source: str | None,
+        limit: int,
     ) -> Reply:
         asked = f"{method} {path[:120]}"
+        # One line for each request: a kept one may be closed just as it is used again.
+        session = _new_session(source)
         try:
-            with self._session.request(
+            with session.request(
                 method,
                 self.base_url + path,
                 data=data,
@@ -130,7 +159,7 @@ class Speaker:
         except (requests.RequestException, OSError, http.client.HTTPException) as error:
             raise Failed(f"{asked} got no answer: {error}") from None
         finally:
-            self._session.close()  # a kept connection may be closed just as it is used again
+            session.close()
 
     def fetch(self, path: str, headers: Mapping[str, str | None] | None = None) -> Reply:
         """``GET`` for a file."""

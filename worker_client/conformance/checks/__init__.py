@@ -10,6 +10,8 @@ from worker_client.conformance.checks import (  # noqa: E402, F401  isort: skip
     common,
     reading,
     registering,
+    receipts,
+    closed,
     leasing,
     progress,
     files,

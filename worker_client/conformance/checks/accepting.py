@@ -37,7 +37,7 @@ def taken(bench: Bench) -> Taken:
             before=before,
             again=bench.post(lease, first.file),
             other=bench.post(lease, other),
-            fate=bench.http.send("GET", lease.address, headers=lease.key),
+            fate=bench.fate(lease),
             request=bench.ask(lease.volunteer, lease.request_id),
         )
     return bench.scenes["taken"]

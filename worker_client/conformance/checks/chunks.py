@@ -23,12 +23,15 @@ class Upload:
 
     def announce(self, size: int | None = None, sha256: str | None = None) -> Reply:
         values = {"boyut": size or len(self.body), "sha256": sha256 or weights.sha256(self.body)}
-        reply = self._send("PUT", json=values)
+        reply = self.put(values)
         if reply.status == 405:
             raise Absent("no resumable uploads: results are sent whole")
         if reply.status in (200, 201) and "parca_boyut" in reply.json:
             self.chunk = int(reply.json["parca_boyut"])
         return reply
+
+    def put(self, body: object) -> Reply:
+        return self._send("PUT", json=body)
 
     def patch(self, offset: int, data: bytes) -> Reply:
         headers = {UPLOAD_OFFSET_HEADER: str(offset), "Content-Type": "application/octet-stream"}
@@ -50,12 +53,8 @@ class Upload:
         return reply
 
     def _send(self, method: str, headers: dict[str, str] | None = None, **body: object) -> Reply:
-        http, sent = self.bench.http, self.lease.key | (headers or {})
-        http.token = self.lease.volunteer.token
-        try:
-            return http.send(method, self.lease.address, headers=sent, **body)  # type: ignore[arg-type]
-        finally:
-            http.token = None
+        sent, one = self.lease.key | (headers or {}), self.lease.volunteer
+        return self.bench.speak(one, method, self.lease.address, headers=sent, **body)
 
 
 def announced(bench: Bench) -> Upload:
@@ -82,6 +81,23 @@ def chunk_announce(bench: Bench) -> str:
         fits = isinstance(chunk, int) and 64 * 1024 <= chunk <= 8 * MIB
         demand(fits, f"{reply} has parca_boyut {chunk}")
     return f"chunks of {chunk} bytes"
+
+
+@check("chunk-json", "A JSON body that is not what an endpoint takes is 400 `gecersiz_istek`")
+def chunk_json(bench: Bench) -> None:
+    upload = announced(bench)
+    good = {"boyut": 1000, "sha256": OTHER}
+    bodies: list[object] = [
+        {"sha256": OTHER},
+        {"boyut": 1000},
+        good | {"boyut": 0},
+        good | {"boyut": "many"},
+        good | {"sha256": "F" * 64},
+        b"{",
+    ]
+    for body in bodies:
+        expect(upload.put(body), Refusal.BAD_REQUEST)
+    demand(bench.lives(upload.lease), "the lease did not survive a wrong PUT")
 
 
 @check("chunk-not-announced", "before `PUT`, `PATCH` and `HEAD` are 409 `duyurulmadi`")

@@ -36,7 +36,8 @@ def unknown_path(bench: Bench) -> None:
 
 @check("wrong-method", "a wrong method is 405 `yontem_yok` with `Allow`")
 def wrong_method(bench: Bench) -> None:
-    for method, path, right in (("DELETE", "/durum", "GET"), ("GET", "/gorev", "POST")):
+    wrong = (("DELETE", "/durum", "GET"), ("GET", "/gorev", "POST"), ("POST", "/adaptor", "GET"))
+    for method, path, right in wrong:
         reply = expect(bench.http.send(method, path), Refusal.METHOD_NOT_ALLOWED)
         allowed = [word.strip() for word in reply.headers.get("Allow", "").split(",")]
         demand(right in allowed, f"{reply} has Allow: {allowed}, without {right}")
@@ -44,6 +45,7 @@ def wrong_method(bench: Bench) -> None:
 
 @check("json-wrong", "A JSON body that is not what an endpoint takes is 400 `gecersiz_istek`")
 def json_wrong(bench: Bench) -> None:
+    bench.demand_open()
     bodies: list[object] = [
         b"",
         b"\xff\xfe",
@@ -67,6 +69,7 @@ def json_wrong(bench: Bench) -> None:
 
 @check("json-size", "JSON bodies are UTF-8, at most 64 KiB")
 def json_size(bench: Bench) -> None:
+    bench.demand_open()
     start, end = f'{{"isci": "{NAME}", "istek": "{REQUEST_ID}", "dolgu": "'.encode(), b'"}'
     body = start + b"x" * (MAX_JSON_BYTES + 1 - len(start) - len(end)) + end
     headers = {"Content-Length": str(len(body)), "Content-Type": "application/json"}

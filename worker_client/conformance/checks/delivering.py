@@ -40,6 +40,7 @@ def result_foreign_key(bench: Bench) -> None:
     "`anahtar_gecersiz`, `gorev_yok`, `uzunluk_gerekli` (411), `cok_buyuk` (413)",
 )
 def result_unknown_task(bench: Bench) -> None:
+    bench.demand_open()
     headers = {LEASE_KEY_HEADER: "k" * 64, "Content-Digest": content_digest(b"x")}
     path = "/sonuc?gorev=suite-no-such-task"
     expect(bench.http.send("POST", path, data=b"x", headers=headers), Refusal.LEASE_UNKNOWN)
@@ -110,6 +111,6 @@ def result_short(bench: Bench) -> None:
 @check("result-nothing-yet", "A worker keeps the result until it knows.")
 def result_nothing_yet(bench: Bench) -> None:
     lease = bench.lease()
-    reply = bench.http.send("GET", lease.address, headers=lease.key)
+    reply = bench.fate(lease)
     told = reply.json.get("durum") if reply.status == 200 else None
     demand(told in (None, "bekliyor"), f"{reply} says {told} of a result that never came")

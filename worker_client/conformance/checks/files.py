@@ -2,14 +2,15 @@
 
 from itertools import pairwise
 
+import numpy as np
+
 from worker_client.conformance import weights
-from worker_client.conformance.bench import Bench
+from worker_client.conformance.bench import Bench, known_format
 from worker_client.conformance.check import Absent, NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.http import expect, expect_status
 from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
-from worker_client.contract.formats import UnknownFormat, load_format
 
 
 def each(bench: Bench) -> list[wire.FileRef]:
@@ -29,11 +30,7 @@ def file_digest(bench: Bench) -> None:
 @check("file-snapshot", "id of the tensor manifest that snapshot and result must have")
 def file_snapshot(bench: Bench) -> str:
     lease = bench.lease()
-    start = bench.start(lease)
-    try:
-        fmt = load_format(lease.task.format)
-    except UnknownFormat:
-        raise NotObservable(f"this program does not know format {lease.task.format}") from None
+    start, fmt = bench.start(lease), known_format(lease.task.format)
     found = {name: shape for name, _, shape in start.specs}
     demand(
         found == {s.name: s.shape for s in fmt.tensors},
@@ -60,6 +57,26 @@ def file_data(bench: Bench) -> str:
     digest = header.metadata.get("belirtec_sha256", "")
     demand(len(digest) == 64, f"belirtec_sha256 in the metadata is {digest!r}")
     return f"{header.tensors['input_ids'].shape[0]} rows"
+
+
+@check(
+    "file-tokenizer",
+    "A worker refuses a shard whose `seq` differs, whose tokenizer is not its base model's, or "
+    "with ids outside the vocabulary.",
+)
+def file_tokenizer(bench: Bench) -> str:
+    task = bench.lease().task
+    if task.data is None:
+        raise Absent("no served data")
+    fmt, data = known_format(task.format), bench.file(task.data)
+    header = weights.read_file(data, task.data.path)
+    digest = header.metadata.get("belirtec_sha256")
+    demand(digest == fmt.tokenizer_sha256, f"tokenizer {digest}, not {fmt.tokenizer_sha256}")
+    entry = header.tensors["input_ids"]
+    ids = np.frombuffer(data[entry.start : entry.stop], "<i4")
+    inside = (ids.min() >= 0) and (ids.max() < fmt.vocab_size)
+    demand(inside, f"ids {ids.min()} to {ids.max()} in a vocabulary of {fmt.vocab_size}")
+    return f"ids {ids.min()} to {ids.max()} of {fmt.vocab_size}"
 
 
 @check(
@@ -152,6 +169,7 @@ def file_snapshot_number(bench: Bench) -> None:
 
 @check("file-retention", "Snapshots older than the retention: 410 `silindi`.")
 def file_retention(bench: Bench) -> None:
+    bench.demand_open()
     reply = bench.http.fetch("/adaptor?tur=1")
     if reply.status == 200:
         raise NotObservable("snapshot 1 is still kept; a long run shows it")

@@ -4,7 +4,7 @@ import secrets
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from worker_client.conformance.bench import Bench, parse
+from worker_client.conformance.bench import Bench, known_format, parse
 from worker_client.conformance.check import NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.http import Reply, expect, expect_status
@@ -32,6 +32,17 @@ def lease_fields(bench: Bench) -> str:
     demand(lease.task.job == wire.Job.TRAIN, f"is: {lease.task.job.value} without being asked")
     demand(lease.task.encoding == wire.RAW_ENCODING, "kodlama is one that was not offered")
     return f"round {lease.task.round}, shard {lease.task.shard} of {lease.task.shards}"
+
+
+@check("lease-base", "`taban_model` is `id@revision`.")
+def lease_base(bench: Bench) -> str:
+    task = bench.lease().task
+    known = known_format(task.format)
+    demand(
+        task.base_model == known.base_ref,
+        f"taban_model is {task.base_model}, and {known.id}'s is {known.base_ref}",
+    )
+    return str(task.base_model)
 
 
 @check("lease-no-store", "`Cache-Control: no-store`.")
@@ -171,14 +182,3 @@ def lease_limit(bench: Bench) -> str:
     said = reply.headers.get("Retry-After", "")
     demand(said.isdecimal(), f"{reply} has Retry-After: {said or 'none'}")
     return f"with {len(bench.held)} tasks leased"
-
-
-@check(
-    "lease-closed-run",
-    "In a closed run every endpoint but `/bilgi`, `/durum` and `/kayit` needs an approved token",
-)
-def lease_closed_run(bench: Bench) -> None:
-    if bench.about is None or bench.about.open_to_all:
-        raise NotObservable("the run is open")
-    body = {"isci": "suite-stranger", "istek": secrets.token_hex(16)}
-    expect_status(bench.http.send("POST", "/gorev", json=body), 401, 403)

@@ -14,11 +14,7 @@ from worker_client.contract.errors import Refusal
 def beat(bench: Bench, lease: Lease, **fields: object) -> Reply:
     """One report; raises Absent where the coordinator takes none."""
     body = {"anahtar": lease.task.lease_key, "adim": 1, "kayip": 3.0} | fields
-    bench.http.token = lease.volunteer.token
-    try:
-        reply = bench.http.send("POST", f"/gorev/{lease.id}/nabiz", json=body)
-    finally:
-        bench.http.token = None
+    reply = bench.speak(lease.volunteer, "POST", f"/gorev/{lease.id}/nabiz", json=body)
     if reply.status == 405 or (reply.status, reply.kod) == (404, Refusal.NOT_FOUND.code):
         raise Absent("no nabiz")
     return reply
@@ -52,6 +48,15 @@ def progress_key(bench: Bench) -> None:
     expect(beat(bench, lease, anahtar="k" * 64), Refusal.LEASE_KEY_INVALID)
 
 
+@check("progress-json", "A JSON body that is not what an endpoint takes is 400 `gecersiz_istek`")
+def progress_json(bench: Bench) -> None:
+    lease = bench.lease()
+    beat(bench, lease)
+    for wrong in ({"adim": -1}, {"adim": "many"}, {"ozet": "F" * 64}, {"anahtar": 7}):
+        expect(beat(bench, lease, **wrong), Refusal.BAD_REQUEST)
+    demand(bench.lives(lease), "the lease did not survive a wrong nabiz")
+
+
 @check("progress-unknown-task", "id of one leased attempt")
 def progress_unknown_task(bench: Bench) -> None:
     lease = bench.lease()
@@ -81,3 +86,14 @@ def progress_promise(bench: Bench) -> None:
     expect_status(beat(bench, lease, ozet=weights.sha256(promised)), 200)
     other = bench.honest(lease).file(bench.metadata(lease))
     expect(bench.post(lease, other), Refusal.COMMITMENT_MISMATCH)
+
+
+@check(
+    "progress-promise-once",
+    "what comes later must match it (422 `taahhut_uyusmuyor`), another `ozet` included.",
+)
+def progress_promise_once(bench: Bench) -> None:
+    lease = bench.lease()
+    for _ in range(2):  # the same one again is no other
+        expect_status(beat(bench, lease, ozet="0" * 64), 200)
+    expect(beat(bench, lease, ozet="1" * 64), Refusal.COMMITMENT_MISMATCH)

@@ -198,6 +198,6 @@ def refused_is_over(bench: Bench) -> None:
 def refused_fate(bench: Bench) -> None:
     lease = bench.lease()
     bench.spend(lease)
-    reply = bench.http.send("GET", lease.address, headers=lease.key)
+    reply = bench.fate(lease)
     found = (reply.status, reply.json.get("durum"), reply.json.get("kod"))
     demand(found == (200, "ret", Refusal.CORRUPT_FILE.code), f"{reply} says {reply.json}")

@@ -1,27 +1,30 @@
 """``/kayit``: pseudonyms that belong to whoever registered them."""
 
 import secrets
+from typing import Any
 
-from worker_client.conformance.bench import Bench, Volunteer, parse
-from worker_client.conformance.check import Absent, NotObservable, demand
+from worker_client.conformance.bench import Bench, Volunteer, draw
+from worker_client.conformance.check import Absent, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.http import Reply, expect, expect_status
-from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
 
-TOKEN_BYTES = 32
 
-
-def register(bench: Bench, name: str, token: str) -> Reply:
+def register(bench: Bench, name: str, token: str, **fields: Any) -> Reply:
     """Raises Absent without the endpoint."""
-    reply = bench.http.send("POST", "/kayit", json={"isci": name, "belirtec": token})
+    reply = bench.register(Volunteer(name, token), **fields)
     if reply.status in (404, 405):
         raise Absent("no /kayit: anybody works under any name")
     return reply
 
 
-def draw() -> tuple[str, str]:
-    return f"suite-{secrets.token_hex(6)}", f"mwk_{secrets.token_urlsafe(TOKEN_BYTES)}"
+def registered(bench: Bench) -> Volunteer:
+    """A new pseudonym that may work; raises NotObservable in a closed run."""
+    name, token = draw()
+    reply = expect_status(register(bench, name, token), 201)
+    if reply.json.get("durum") != "onayli":
+        bench.demand_open()
+    return Volunteer(name, token)
 
 
 @check("register-new", '→ 201 `{"durum": "onayli" | "bekliyor"}`')
@@ -55,22 +58,63 @@ def register_secret(bench: Bench) -> None:
     expect(reply, Refusal.BAD_REQUEST)
 
 
+@check("register-name", "the worker's pseudonym: 3 to 32 of `a-z 0-9 - _`; no personal data")
+def register_name(bench: Bench) -> None:
+    for name in ("ab", "x" * 33, "Suite", "suite name", "süit", ""):
+        expect(register(bench, name, draw()[1]), Refusal.BAD_REQUEST)
+
+
+@check("register-listed", "the volunteer's choice to stand on the run's public leaderboard")
+def register_listed(bench: Bench) -> None:
+    name, token = draw()
+    for listed in (True, False):
+        expect_status(register(bench, name, token, liste=listed), 201)
+    expect(register(bench, name, token, liste="perhaps"), Refusal.BAD_REQUEST)
+
+
 @check("register-foreign", "a token that does not belong to `isci` is 403 `isci_uyusmuyor`")
 def register_foreign(bench: Bench) -> None:
-    (owner, _), (other, token) = draw(), draw()
-    for name, secret in ((owner, draw()[1]), (other, token)):
-        expect_status(register(bench, name, secret), 201)
-    expect(bench.ask(Volunteer(owner, token)), Refusal.TOKEN_MISMATCH)
+    owner, other = registered(bench), registered(bench)
+    expect(bench.ask(Volunteer(owner.name, other.token)), Refusal.TOKEN_MISMATCH)
+
+
+@check(
+    "register-unknown-token",
+    "the token belongs to another name, to nobody, or not to the holder of this lease",
+)
+def register_unknown_token(bench: Bench) -> None:
+    registered(bench)
+    expect(bench.ask(Volunteer(*draw())), Refusal.TOKEN_MISMATCH)
+
+
+@check(
+    "register-lease",
+    "a lease held by a registered worker with that worker's token or none (its key is the proof).",
+)
+def register_lease(bench: Bench) -> None:
+    other, lease = registered(bench), bench.lease()
+    if lease.volunteer.token is None:
+        raise Absent("no /kayit: anybody works under any name")
+    reply = bench.speak(other, "GET", lease.address, headers=lease.key)
+    expect(reply, Refusal.TOKEN_MISMATCH)
+    bare = bench.http.send("GET", lease.address, headers=lease.key)
+    expect_status(bare, 200, 404)
 
 
 @check("register-protects", "A name that somebody registered is used with its token only")
 def register_protects(bench: Bench) -> None:
+    owner = registered(bench)
+    expect(bench.ask(Volunteer(owner.name)), Refusal.TOKEN_REQUIRED)
+    expect_status(bench.ask(owner), 200, 204)
+
+
+@check("register-bearer", "401 (with `WWW-Authenticate: Bearer`)")
+def register_bearer(bench: Bench) -> None:
     name, token = draw()
-    answer = register(bench, name, token)
-    if answer.json.get("durum") != "onayli":
-        raise NotObservable("the run is closed: nobody works without an approved token")
-    expect(bench.ask(Volunteer(name)), Refusal.TOKEN_REQUIRED)
-    expect_status(bench.ask(Volunteer(name, token)), 200, 204)
+    expect_status(register(bench, name, token), 201)
+    reply = expect(bench.ask(Volunteer(name)), Refusal.TOKEN_REQUIRED)
+    scheme = reply.headers.get("WWW-Authenticate", "")
+    demand(scheme.lower().startswith("bearer"), f"{reply} has WWW-Authenticate: {scheme or 'none'}")
 
 
 @check(
@@ -79,36 +123,8 @@ def register_protects(bench: Bench) -> None:
     "`isci_kopya`: two computers work with copies of one state folder.",
 )
 def register_sequence(bench: Bench) -> None:
-    name, token = draw()
-    if register(bench, name, token).json.get("durum") != "onayli":
-        raise NotObservable("the run is closed: nobody works without an approved token")
-    one, request_id = Volunteer(name, token), secrets.token_hex(16)
+    one, request_id = registered(bench), secrets.token_hex(16)
     expect_status(bench.ask(one, request_id, sira=5), 200, 204)
     again = bench.ask(one, request_id, sira=5)
     demand(again.kod != Refusal.STATE_COPIED.code, f"{again}: a repeated istek is no copy")
     expect(bench.ask(one, secrets.token_hex(16), sira=5), Refusal.STATE_COPIED)
-
-
-@check(
-    "register-receipts",
-    'With the token → 200 `{"isci", "makbuz": [...], "once"?: N}`, newest first',
-)
-def register_receipts(bench: Bench) -> str:
-    for _ in range(2):
-        lease = bench.lease()
-        bench.spend(lease)
-        bench.held.remove(lease)  # so that the same volunteer takes the next one
-    if lease.volunteer.token is None:
-        raise Absent("no /kayit, so no receipts")
-    headers = {"Authorization": f"Bearer {lease.volunteer.token}"}
-    reply = bench.http.send("GET", "/makbuz", headers=headers)
-    if reply.status == 404:
-        raise Absent("no /makbuz")
-    receipts = parse(expect_status(reply, 200), wire.Receipts)
-    demand(receipts.receipts, "no receipt of a file that was delivered")
-    newest = reply.json["makbuz"][0]
-    told = (newest.get("gorev"), newest.get("durum"))
-    demand(told == (lease.id, "ret"), f"the newest receipt says {told}")
-    stranger = {"Authorization": f"Bearer {draw()[1]}"}
-    expect_status(bench.http.send("GET", "/makbuz", headers=stranger), 401)
-    return f"{len(receipts.receipts)} receipts"

@@ -96,8 +96,7 @@ def round_verdict_stays(bench: Bench) -> None:
 def round_fate(bench: Bench) -> str:
     first = taken(bench).first
     bench.finish_round(first.lease.task.round)
-    reply = bench.http.send("GET", first.lease.address, headers=first.lease.key)
-    fate = parse(expect_status(reply, 200), wire.Fate).fate
+    fate = parse(expect_status(bench.fate(first.lease), 200), wire.Fate).fate
     demand(fate not in (wire.ResultFate.WAITING, wire.ResultFate.REFUSED), f"it is {fate.value}")
     return fate.value
 
