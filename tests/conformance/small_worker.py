@@ -1,10 +1,12 @@
-"""A worker in one file that keeps to the protocol and does not train.
+"""A worker in one file that keeps to the protocol and does not train: its results are the
+snapshot's numbers and noise drawn from the task's seed.
 
 python small_worker.py URL FOLDER
 """
 
 import base64
 import hashlib
+import itertools
 import random
 import secrets
 import sys
@@ -17,7 +19,9 @@ from pydantic import ValidationError
 from urllib3.exceptions import HTTPError
 
 from worker_client.conformance import weights
+from worker_client.conformance.check import Failed
 from worker_client.contract import LEASE_KEY_HEADER, MAX_JSON_BYTES, wire
+from worker_client.contract.encodings import CODECS
 from worker_client.contract.formats import UnknownFormat, load_format
 
 BASE, FOLDER = sys.argv[1], Path(sys.argv[2])
@@ -26,6 +30,9 @@ SESSION = requests.Session()
 SESSION.headers.update({"User-Agent": "small-worker/1", "X-Modelen-Protokol": "1"})
 SESSION.headers["Accept-Encoding"] = "identity"
 FAILURES = 0
+NAME, TOKEN = "small-worker", wire.Registration.draw_token()
+JOBS = ["egit", "dogrula"]
+HELD: dict[int, bytes] = {}  # the newest snapshot by its number
 
 
 class Dropped(Exception):
@@ -115,9 +122,11 @@ def check(task: wire.Task) -> None:
         fmt = load_format(task.format)
     except UnknownFormat as error:
         sys.exit(str(error))
-    known = (task.recipe, task.base_model, task.encoding, task.job.value)
-    if known != ("v1", fmt.base_ref, "ham", "egit"):
+    known = (task.training.recipe, task.base_model)
+    if known != ("v1", fmt.base_ref):
         sys.exit(f"unknown: {known}")
+    if task.job.value not in JOBS or task.training.encoding not in ("ham", *CODECS):
+        sys.exit(f"not offered: {task.job.value}, {task.encoding}")
     if not 0 < task.snapshot.size - fmt.data_bytes <= 2**20:
         sys.exit(f"a snapshot of {task.snapshot.size} bytes")
 
@@ -129,14 +138,35 @@ def beat(task: wire.Task, step: int, **more: str) -> None:
         raise Dropped("no longer wanted")
 
 
+def caught_up(task: wire.Task) -> bytes | None:
+    """The snapshot by its update, or None where that leads elsewhere."""
+    ref, held = task.delta, HELD.get(task.round - 1)
+    if ref is None or held is None or ref.encoding not in CODECS:
+        return None
+    before, file = weights.read_weights(held, "what is held"), fetch(ref)
+    try:
+        data, _ = weights.read_delta(file, "the update")
+        moved = before.moved(weights.decode(CODECS[ref.encoding], data, before.values.size))
+    except Failed:
+        return None
+    whole = moved.file({"bicim": task.format, "format": "pt", "tur": str(task.round)})
+    return whole if hashlib.sha256(whole).hexdigest() == task.snapshot.sha256 else None
+
+
 def make(task: wire.Task) -> bytes:
-    start = weights.read_weights(fetch(task.snapshot), "the snapshot")
-    if task.data:
-        fetch(task.data)
-    moved = start.moved(weights.noise(start.values.size, 1e-3, task.round))
+    work = task.training
+    snapshot = caught_up(task) or fetch(work.snapshot)
+    HELD.clear()
+    HELD[work.round] = snapshot
+    start = weights.read_weights(snapshot, "the snapshot")
+    if work.data:
+        fetch(work.data)
+    step = weights.noise(start.values.size, 1e-3, work.seed)
     names = ("kayip_ilk", "kayip_son", "token", "sure_s", "cihaz", "dtype", "surum")
-    told = dict.fromkeys(names, "1") | {"gorev": task.lease_id, "tur": str(task.round)}
-    return moved.file(told)
+    told = dict.fromkeys(names, "1") | {"gorev": task.lease_id, "tur": str(work.round)}
+    if codec := CODECS.get(work.encoding):
+        return weights.delta_file(codec.id, weights.encode(codec, step), told)
+    return start.moved(step).file(told)
 
 
 def deliver(task: wire.Task, file: bytes) -> None:
@@ -159,11 +189,13 @@ def deliver(task: wire.Task, file: bytes) -> None:
             return
 
 
-def lease() -> wire.Task | None:
+def lease(sequence: int) -> wire.Task | None:
     """A task, or None when the run is over."""
     request_id = secrets.token_hex(16)
+    asked = {"isci": NAME, "istek": request_id, "sira": sequence, "isler": JOBS}
+    asked |= {"kodlama": ["ham", *CODECS]} | ({"elde": max(HELD)} if HELD else {})
     while True:
-        reply = call("POST", "/gorev", json={"isci": "small-worker", "istek": request_id})
+        reply = call("POST", "/gorev", json=asked)
         if reply.status_code == 204:
             pause(float(reply.headers["Retry-After"]))
         elif reply.status_code == 200:
@@ -171,8 +203,15 @@ def lease() -> wire.Task | None:
                 return wire.Task.model_validate_json(reply.content)
             except ValidationError as error:
                 sys.exit(wire.explain(error))
+        elif reply.json().get("tekrar"):
+            pause(0.5)
         else:
             return None
+
+
+def register() -> None:
+    if call("POST", "/kayit", json={"isci": NAME, "belirtec": TOKEN}).status_code == 201:
+        SESSION.headers["Authorization"] = f"Bearer {TOKEN}"
 
 
 def work(task: wire.Task) -> None:
@@ -185,7 +224,9 @@ def work(task: wire.Task) -> None:
 
 def main() -> None:
     call("GET", "/bilgi")
-    while task := lease():
+    register()
+    numbers = itertools.count()
+    while task := lease(next(numbers)):
         try:
             work(task)
         except Dropped:

@@ -12,6 +12,7 @@ from worker_client.conformance.checks import coordinator
 from worker_client.conformance.runner import run_checks
 
 EXAMPLE = REPO / "examples" / "minimal_coordinator.py"
+FULLER = REPO / "tests" / "conformance" / "fuller_coordinator.py"
 SEQ = 16
 
 

@@ -23,7 +23,6 @@ def test_every_refusal_of_a_result_has_a_check() -> None:
     )
     needs_more_than_a_black_box = {
         Refusal.TOO_MANY_NAMES,
-        Refusal.AWAITING_APPROVAL,
         Refusal.WORKER_PAUSED,
         Refusal.WORKER_BLOCKED,
         Refusal.INTERNAL,

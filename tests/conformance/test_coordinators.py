@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from tests.conformance.subjects import EXAMPLE, examine, serving
+from tests.conformance.subjects import EXAMPLE, FULLER, examine, serving
 from tests.e2e.site import Site
 from worker_client.conformance.check import Outcome, Result
+from worker_client.conformance.checks import coordinator
 
 
 def by_result(outcomes: list[Outcome]) -> dict[Result, set[str]]:
@@ -16,27 +17,55 @@ def by_result(outcomes: list[Outcome]) -> dict[Result, set[str]]:
     return found
 
 
-# What no two-shard run shows, on any coordinator.
+# What no open run of two shards shows, on any coordinator.
 HIDDEN = {"lease-limit", "file-retention", "all-waits"}
+CLOSED = {check.id for check in coordinator.select(["closed-*"])}
+NOT_INT8 = {"encoding-four-bits", "encoding-positions", "encoding-not-finite"}
+OPTIONAL = (
+    "register-", "receipts-", "progress-", "chunk-", "accepted-chunks", "expired-", "encoding-",
+    "merge-encoded", "update-", "verify-", "dispute-",
+)  # fmt: skip
+
+
+def hidden(found: dict[Result, set[str]]) -> set[str]:
+    """What was not observable, but for what never is."""
+    return {id for id in found[Result.NOT_OBSERVABLE] if not id.startswith("unseen-")}
 
 
 def test_the_minimal_coordinator_keeps_to_all_it_has(run_folder: Path) -> None:
     with serving(EXAMPLE.read_text("utf-8"), run_folder) as url:
         found = by_result(examine(url))
     assert not found[Result.FAILED]
-    assert {id for id in found[Result.NOT_OBSERVABLE] if not id.startswith("unseen-")} == HIDDEN
-    optional = ("register-", "progress-", "chunk-", "accepted-chunks", "expired-")
-    assert all(id.startswith(optional) for id in found[Result.ABSENT])
+    assert hidden(found) == HIDDEN | CLOSED
+    assert all(id.startswith(OPTIONAL) for id in found[Result.ABSENT])
     assert "merge-momentum" in found[Result.PASSED]
 
 
 def test_the_embedded_coordinator_keeps_to_all_of_it(tmp_path: Path) -> None:
     with Site(tmp_path) as site:
-        site.make_run("suite", rounds=2, lease_seconds=10, shards=3, rule="mean")
+        site.make_run("suite", rounds=3, lease_seconds=5, shards=3, rule="mean", encoding="int8")
         site.start()
         found = by_result(examine(site.base("suite")))
     assert not found[Result.FAILED]
-    assert not found[Result.ABSENT]
-    hidden = {id for id in found[Result.NOT_OBSERVABLE] if not id.startswith("unseen-")}
+    assert all(id.startswith("update-") for id in found[Result.ABSENT])
     # Its server closes a line that ends too early, without an answer that nobody could read.
-    assert hidden == (HIDDEN | {"result-short"}) - {"lease-limit"}
+    assert hidden(found) == (HIDDEN | CLOSED | NOT_INT8 | {"result-short"}) - {"lease-limit"}
+
+
+def test_the_embedded_coordinator_with_updates_and_closed(tmp_path: Path) -> None:
+    with Site(tmp_path) as site:
+        site.make_run("updates", rounds=2, downlink="int8", rule="mean")
+        site.make_run("closed", open_to_all=False)
+        site.start()
+        found = by_result(
+            [*examine(site.base("updates"), "update-*"), *examine(site.base("closed"), "closed-*")]
+        )
+    assert not found[Result.FAILED]
+    assert len(found[Result.PASSED]) == len(CLOSED) + len(coordinator.select(["update-*"]))
+
+
+def test_a_closed_run_fails_no_check(tmp_path: Path, run_folder: Path) -> None:
+    with serving(FULLER.read_text("utf-8"), run_folder, "acik=") as url:
+        found = by_result(examine(url))
+    assert not found[Result.FAILED]
+    assert CLOSED <= found[Result.PASSED]

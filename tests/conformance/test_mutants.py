@@ -9,11 +9,20 @@ import pytest
 
 from tests.conformance.at_once import each_at_once
 from tests.conformance.mutants import CLOSED_MUTANTS, FULLER_MUTANTS, MUTANTS, Mutant
-from tests.conformance.subjects import EXAMPLE, examine, serving, write_run
-from tests.e2e.site import REPO
+from tests.conformance.part_mutants import (
+    BF16_MUTANTS,
+    ENCODING_MUTANTS,
+    INT4_MUTANTS,
+    REPEATING_MUTANTS,
+    TOPK_MUTANTS,
+    UPDATE_MUTANTS,
+)
+from tests.conformance.subjects import EXAMPLE, FULLER, examine, serving, write_run
 from worker_client.conformance.check import Outcome, Result
 
-FULLER = REPO / "tests" / "conformance" / "fuller_coordinator.py"
+ENCODING = FULLER.with_name("encoding_coordinator.py")
+REPEATING = FULLER.with_name("repeating_coordinator.py")
+REFERENCE = ("downlink=", "birlestirme=referans")
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,12 @@ SUBJECTS = [
     Subject("minimal", EXAMPLE, MUTANTS),
     Subject("fuller", FULLER, FULLER_MUTANTS),
     Subject("closed", FULLER, CLOSED_MUTANTS, ("acik=",)),
+    Subject("int8", ENCODING, ENCODING_MUTANTS, REFERENCE),
+    Subject("int4", ENCODING, INT4_MUTANTS, (*REFERENCE, "encoding=int4")),
+    Subject("topk", ENCODING, TOPK_MUTANTS, (*REFERENCE, "encoding=topk")),
+    Subject("bf16", ENCODING, BF16_MUTANTS, (*REFERENCE, "encoding=bf16")),
+    Subject("update", ENCODING, UPDATE_MUTANTS),
+    Subject("repeating", REPEATING, REPEATING_MUTANTS, ("tur_sayisi=3",)),
 ]
 FAULTS = [mutant for subject in SUBJECTS for mutant in subject.mutants]
 

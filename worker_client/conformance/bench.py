@@ -2,11 +2,13 @@
 
 import base64
 import secrets
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import numpy as np
 from pydantic import ValidationError
@@ -22,8 +24,9 @@ from worker_client.version import VERSION
 LONGEST_LEASE_S = 10
 # A server may look for what is overdue only every few seconds.
 GRACE_S = 20.0
-PUBLISH_S = 120.0
+PUBLISH_S = 60.0
 POLL_S = 0.2
+FEW = 4
 M = TypeVar("M", bound=wire.Message)
 OVER = "the run is over; begin a fresh one"
 CLOSED = "the run is closed: nobody works without an approved token; make an open one for this"
@@ -76,6 +79,7 @@ class Bench:
     def __init__(self, base_url: str) -> None:
         self.http = Speaker(base_url)
         self.volunteers: list[Volunteer] = []
+        self.repeaters: list[Volunteer] = []
         self.held: list[Lease] = []
         self.granted: list[Lease] = []
         self.delivered: list[Delivered] = []
@@ -139,7 +143,7 @@ class Bench:
     def ask(self, one: Volunteer, request_id: str | None = None, **fields: Any) -> Reply:
         """One ``POST /gorev``; a task that it brings counts as held."""
         request_id = request_id or secrets.token_hex(16)
-        body = {"isci": one.name, "istek": request_id} | fields
+        body = {"isci": one.name, "istek": request_id, "elde": 1} | fields
         reply = self.speak(one, "POST", "/gorev", json=body)
         if reply.status == 200 and reply.json.get("gorev") not in {g.id for g in self.granted}:
             lease = Lease(one, request_id, reply, parse(reply, wire.Task))
@@ -147,7 +151,7 @@ class Bench:
             self.granted.append(lease)
         return reply
 
-    def lease(self, patience: float | None = None) -> Lease:
+    def lease(self, patience: float | None = None, **fields: Any) -> Lease:
         """A fresh task, waiting for one as long as an abandoned lease may still live.
 
         Raises:
@@ -156,12 +160,9 @@ class Bench:
         """
         until = time.monotonic() + (LONGEST_LEASE_S + GRACE_S if patience is None else patience)
         while True:
-            one = self.volunteer()
-            reply = self.ask(one)
+            reply = self._ask_for_somebody(**fields)
             if reply.status == 200:
                 return self.granted[-1]
-            if reply.kod == Refusal.WORKER_BUSY.code:
-                self._retire(one)
             if reply.status == 410:
                 raise NotObservable(OVER)
             if reply.status != 204 and reply.kod != Refusal.WORKER_BUSY.code:
@@ -169,6 +170,38 @@ class Bench:
             if time.monotonic() > until:
                 raise NotObservable(f"{reply}: no task for a while; does somebody else work here?")
             time.sleep(POLL_S)
+
+    def _ask_for_somebody(self, **fields: Any) -> Reply:
+        one = self.volunteer()
+        reply = self.ask(one, **fields)
+        if reply.kod == Refusal.WORKER_BUSY.code:
+            self._retire(one)
+        elif reply.status == 204 and one in self.volunteers:
+            # What is left may be barred to this one alone.
+            self.volunteers.remove(one)
+            self.volunteers.append(one)
+            if len(self.volunteers) < FEW:
+                self.volunteers.insert(0, self._new_volunteer())
+        return reply
+
+    def neighbour(self, number: int) -> Volunteer:
+        """A volunteer at another address of this computer.
+
+        Raises:
+            NotObservable: the coordinator is elsewhere, or there is no such address.
+        """
+        host, source = urlsplit(self.http.base_url).hostname, f"127.0.0.{number}"
+        try:
+            if host not in ("localhost", "127.0.0.1"):
+                raise OSError(f"the coordinator is at {host}")
+            socket.create_server((source, 0)).close()
+        except OSError as error:
+            raise NotObservable(
+                f"it takes several addresses, so a coordinator at 127.0.0.1: {error}"
+            ) from None
+        one = self._new_volunteer()
+        one.source = source
+        return one
 
     def _retire(self, one: Volunteer) -> None:
         """Let another work on: a coordinator may give fewer tasks to one whose tasks came to
@@ -274,12 +307,29 @@ class Bench:
         """
         until = time.monotonic() + PUBLISH_S
         while not self.is_published(number):
-            demand(time.monotonic() < until, f"round {number} was not published for {PUBLISH_S} s")
-            reply = self.ask(self.volunteer())
+            told = self.status()
+            demand(
+                time.monotonic() < until,
+                f"round {number} was not published for {PUBLISH_S} s: {told.tasks}, {told.state}",
+            )
+            self.repeat_what_is_asked()
+            reply = self._ask_for_somebody()
             if reply.status == 200:
                 self.deliver(self.granted[-1])
             else:
                 time.sleep(POLL_S)
+
+    def repeat_what_is_asked(self) -> None:
+        """Repeat, as its author made it, whatever the repeaters are given."""
+        for one in self.repeaters:
+            while (reply := self.ask(one, isler=["dogrula"])).status == 200:
+                lease = self.granted[-1]
+                task = lease.task.training
+                made = [d for d in self.in_round(task.round) if d.lease.task.shard == task.shard]
+                demand(made, f"{reply} repeats parca {task.shard}, which nobody delivered")
+                file = made[-1].vector.file(self.metadata(lease))
+                expect_status(self.post(lease, file), 200, 409)
+                self.held.remove(lease)
 
     def is_published(self, number: int) -> bool:
         return any(row.round == number for row in self.status().history)

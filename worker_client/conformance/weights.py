@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from worker_client.conformance.check import Failed
+from worker_client.contract.encodings import CHUNK, Codec, encoded_bytes
 from worker_client.contract.errors import Refused
 from worker_client.contract.recipe import largest_update_norm
 from worker_client.contract.tensors import Header, build_header, read_header
@@ -67,6 +68,42 @@ def read_weights(data: bytes, what: str) -> Weights:
         raise Failed(f"{what} has tensors that are no F32: {odd[:3]}")
     specs = tuple((entry.name, entry.dtype, entry.shape) for entry in entries)
     return Weights(specs, np.frombuffer(data, FLOAT32, offset=header.data_start))
+
+
+def encode(codec: Codec, delta: np.ndarray) -> bytes:
+    """A float32 vector in an encoding, chunk after chunk."""
+    chunks = (delta[i : i + CHUNK] for i in range(0, delta.size, CHUNK))
+    return b"".join(codec.encode(chunk).tobytes() for chunk in chunks)
+
+
+def decode(codec: Codec, data: bytes, count: int) -> np.ndarray:
+    """Float32 ``[count]``; raises Failed for bytes that no encoder makes."""
+    out, begin = np.empty(count, FLOAT32), 0
+    if len(data) != encoded_bytes(codec, count):
+        raise Failed(f"{len(data)} bytes for {count} values in {codec.id}")
+    for i in range(0, count, CHUNK):
+        chunk = out[i : i + CHUNK]
+        size = codec.size(chunk.size)
+        try:
+            codec.decode(np.frombuffer(data, np.uint8, size, begin), chunk)
+        except ValueError as error:
+            raise Failed(f"bytes that are no {codec.id}: {error}") from None
+        begin += size
+    return out
+
+
+def delta_file(encoding: str, data: bytes, metadata: Mapping[str, str]) -> bytes:
+    """An encoded delta as a file."""
+    return safetensors([("delta", "U8", (len(data),))], [data], {"kodlama": encoding, **metadata})
+
+
+def read_delta(data: bytes, what: str) -> tuple[bytes, dict[str, str]]:
+    """The encoded bytes of a delta file and its metadata; raises Failed if it is none."""
+    header = read_file(data, what)
+    found = {name: (entry.dtype, len(entry.shape)) for name, entry in header.tensors.items()}
+    if found != {"delta": ("U8", 1)}:
+        raise Failed(f"{what} has {found}, not one U8 tensor delta")
+    return data[header.data_start :], header.metadata
 
 
 def norm_limit(lr: float, inner_steps: int, parameters: int) -> float:

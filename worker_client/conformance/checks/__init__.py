@@ -19,7 +19,13 @@ from worker_client.conformance.checks import (  # noqa: E402, F401  isort: skip
     delivering,
     chunks,
     expiring,
+    encodings,
     accepting,
     rounds,
+    updates,
+    repeating,
+    merging,
+    disputing,
+    ending,
     journal,
 )

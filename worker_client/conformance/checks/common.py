@@ -31,13 +31,15 @@ def problem_members(bench: Bench) -> None:
 
 @check("unknown-path", "what does not exist is 404 `yok`")
 def unknown_path(bench: Bench) -> None:
+    bench.demand_open()
     expect(bench.http.send("GET", "/suite-no-such-place"), Refusal.NOT_FOUND)
 
 
 @check("wrong-method", "a wrong method is 405 `yontem_yok` with `Allow`")
 def wrong_method(bench: Bench) -> None:
     wrong = (("DELETE", "/durum", "GET"), ("GET", "/gorev", "POST"), ("POST", "/adaptor", "GET"))
-    for method, path, right in wrong:
+    # Elsewhere a closed run may ask for the token first.
+    for method, path, right in wrong[: 1 if bench.is_closed else None]:
         reply = expect(bench.http.send(method, path), Refusal.METHOD_NOT_ALLOWED)
         allowed = [word.strip() for word in reply.headers.get("Allow", "").split(",")]
         demand(right in allowed, f"{reply} has Allow: {allowed}, without {right}")
@@ -108,7 +110,8 @@ def version_absent(bench: Bench) -> None:
     "An unknown major version is answered 400 `protokol_desteklenmiyor` with `desteklenen` (list)",
 )
 def version_unknown(bench: Bench) -> None:
-    for method, path in (("GET", "/durum"), ("POST", "/gorev")):
+    paths = (("GET", "/durum"), ("POST", "/gorev"))
+    for method, path in paths[: 1 if bench.is_closed else None]:
         body = {"isci": NAME, "istek": REQUEST_ID} if method == "POST" else None
         reply = bench.http.send(method, path, json=body, headers={PROTOCOL_HEADER: "99"})
         known = expect(reply, Refusal.UNSUPPORTED_PROTOCOL).json.get("desteklenen")

@@ -42,7 +42,8 @@ def file_snapshot(bench: Bench) -> str:
 @check(
     "file-data",
     "Data: `input_ids` int32 `[n, seq]`, for `sft` also `labels` int32 `[n, seq]` (-100: no "
-    "loss), right-padded; metadata `belirtec_sha256`.",
+    "loss), right-padded; metadata "
+    "`belirtec_sha256`",
 )
 def file_data(bench: Bench) -> str:
     task = bench.lease().task

@@ -92,14 +92,24 @@ unseen(
     "a round of this test has fewer results",
 )
 unseen(
-    "unseen-encodings",
-    "Every other encoding is of the float32 delta (trained − snapshot) in manifest order.",
-    "this version of the suite sends ham only",
+    "unseen-paused-worker",
+    "an admin has paused the worker; `detail` says why. Its leases have ended",
+    "only the operator can pause or block a worker",
 )
 unseen(
-    "unseen-jobs",
-    "`dogrula` is never leased to the author, nor to the same source address",
-    "it takes workers at several addresses",
+    "unseen-names",
+    "too many new names from this source address",
+    "a test that ran into this limit could not go on",
+)
+unseen(
+    "unseen-last-hundred",
+    "the last 100 finished rounds",
+    "a run of more than 100 rounds shows it",
+)
+unseen(
+    "unseen-key",
+    "The key is recomputed, not stored",
+    "what a coordinator stores cannot be seen from outside",
 )
 unseen(
     "unseen-crash",

@@ -4,14 +4,16 @@ import secrets
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from worker_client.conformance.bench import Bench, known_format, parse
+from worker_client.conformance.bench import Bench, known_format
 from worker_client.conformance.check import NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.http import Reply, expect, expect_status
 from worker_client.contract import wire
+from worker_client.contract.encodings import CODECS
 from worker_client.contract.errors import Refusal
 
 SLACK_S = 3.0
+OFFER = [wire.RAW_ENCODING, *CODECS]
 FIELDS = (
     "gorev anahtar is tur tur_sayisi ic_adim bs seq lr tohum parca n_parca mod bicim recete "
     "taban_model kodlama sure son adaptor veri"
@@ -152,10 +154,12 @@ def lease_encodings(bench: Bench) -> None:
 )
 def lease_encoding_offered(bench: Bench) -> str:
     bench.spend(bench.lease())
-    offered = ["ham", "bf16", "int8", "int4"]
-    chosen = parse(expect_status(bench.ask(bench.volunteer(), kodlama=offered), 200), wire.Task)
-    demand(chosen.encoding in offered, f"kodlama {chosen.encoding} was not offered")
-    return chosen.encoding
+    chosen = bench.lease(kodlama=OFFER).task.encoding
+    demand(chosen in OFFER, f"kodlama {chosen} was not offered")
+    named = bench.about.encodings if bench.about else [chosen]
+    of_the_run = set(named) & CODECS.keys() or set(named)
+    demand(chosen in of_the_run, f"/bilgi names {', '.join(named)}, and kodlama is {chosen}")
+    return chosen
 
 
 @check("lease-request-used", "An `istek` whose lease has ended: 409 `istek_kullanildi`.")

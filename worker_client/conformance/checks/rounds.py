@@ -1,14 +1,15 @@
-"""From round to round: publishing, numbers and digests, the reference step, the end."""
+"""From round to round: publishing, numbers and digests."""
 
 import numpy as np
 
 from worker_client.conformance import weights
 from worker_client.conformance.bench import Bench, Lease, parse
-from worker_client.conformance.check import Failed, NotObservable, demand
+from worker_client.conformance.check import Absent, Failed, NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.checks.accepting import taken, verdict_of
 from worker_client.conformance.checks.expiring import story
-from worker_client.conformance.http import expect, expect_status
+from worker_client.conformance.checks.progress import beat
+from worker_client.conformance.http import expect_status
 from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
 
@@ -53,15 +54,21 @@ def round_digest(bench: Bench) -> None:
     demand(row.sha256 == found, f"gecmis says {row.sha256}, /adaptor?tur=2 is {found}")
 
 
-@check("round-next-starts-there", "Snapshot N is what round N starts from")
-def round_next_starts_there(bench: Bench) -> None:
-    row = published(bench, 1)
+def of_round_two(bench: Bench) -> Lease:
+    """A lease of round 2; raises NotObservable without one."""
+    published(bench, 1)
     found = [lease for lease in bench.granted if lease.task.round == 2]
     if not found and bench.status().rounds > 1 and not bench.is_published(2):
         found = [bench.lease()]
     if not found:
-        raise NotObservable("no lease of round 2 in this run")
-    told = found[-1].task.snapshot.sha256
+        raise NotObservable("no lease of round 2 in this run; make one of two rounds")
+    return found[0]
+
+
+@check("round-next-starts-there", "Snapshot N is what round N starts from")
+def round_next_starts_there(bench: Bench) -> None:
+    row = published(bench, 1)
+    told = of_round_two(bench).task.snapshot.sha256
     demand(told == row.sha256, f"round 2 starts from {told}, and gecmis says {row.sha256}")
 
 
@@ -112,6 +119,19 @@ def round_closed(bench: Bench) -> None:
     demand(reply.status == 409 and reply.kod in codes, f"{reply}, not 409 tur_kapandi")
 
 
+@check("round-ends-leases", "Closing a round ends its leases.")
+def round_ends_leases(bench: Bench) -> None:
+    lease = old_lease(bench)
+    bench.finish_round(lease.task.round)
+    reply = bench.ask(lease.volunteer, lease.request_id)
+    demand(reply.status != 200, f"{reply}: a lease of a round that is over lives")
+    try:
+        heard = expect_status(beat(bench, lease), 200).json
+    except Absent:
+        return
+    demand(heard.get("devam") is False, f"in a round that is over it heard {heard}")
+
+
 def old_lease(bench: Bench) -> Lease:
     """One that nothing was delivered on, if leases are short enough to expire; else any."""
     try:
@@ -119,71 +139,3 @@ def old_lease(bench: Bench) -> Lease:
     except NotObservable:
         stale = []
     return stale[0] if stale else bench.deliver(bench.lease()).lease
-
-
-def demand_reference(bench: Bench, rounds: int) -> None:
-    """Raises NotObservable unless the reference step is declared and all results are ours."""
-    reply = bench.http.send("GET", "/bilgi")
-    rule = reply.json.get("birlestirme") if reply.status == 200 else None
-    if rule != wire.REFERENCE_MERGE:
-        raise NotObservable(f"birlestirme in /bilgi is {rule!r}, not {wire.REFERENCE_MERGE!r}")
-    for number in range(1, rounds + 1):
-        row, ours = published(bench, number), bench.in_round(number)
-        if (row.accepted, row.screened) != (len(ours), 0):
-            raise NotObservable(f"round {number} merged {row.accepted} of {len(ours)} results")
-
-
-def demand_step(bench: Bench, rounds: int) -> str:
-    """Raises Failed unless the last snapshot is what the rounds' results make of the first."""
-    w, b = vector(bench, 1), None
-    for number in range(1, rounds + 1):
-        results = [delivered.vector.values for delivered in bench.in_round(number)]
-        w, b = weights.nesterov(vector(bench, number), results, b)
-    off = weights.ulps(w, vector(bench, rounds + 1))
-    demand(off <= 1, f"snapshot {rounds + 1} is up to {off:g} ulp from the reference step")
-    return f"within {off:g} ulp"
-
-
-@check(
-    "merge-first",
-    "(summed in float64 in order of `parca`, rounded to float32 once)",
-)
-def merge_first(bench: Bench) -> str:
-    demand_reference(bench, 1)
-    return demand_step(bench, 1)
-
-
-@check(
-    "merge-momentum", "g = w − w̄; b ← μ·b + g; w ← w − η·(g + μ·b), in float32, η = 1.0, μ = 0.5"
-)
-def merge_momentum(bench: Bench) -> str:
-    if bench.status().rounds < 2:
-        raise NotObservable("the run has one round; make one with two")
-    demand_reference(bench, 2)
-    return demand_step(bench, 2)
-
-
-def finish(bench: Bench) -> int:
-    """Bring the run to its end; its number of rounds. Raises NotObservable for a long run."""
-    rounds = bench.status().rounds
-    if rounds > 3:
-        raise NotObservable(f"a run of {rounds} rounds; make one of 2")
-    for number in range(1, rounds + 1):
-        bench.finish_round(number)
-    return rounds
-
-
-@check("run-over", "410 `bitti`: the run is over.")
-def run_over(bench: Bench) -> None:
-    finish(bench)
-    expect(bench.ask(bench.volunteer()), Refusal.FINISHED)
-    state = bench.status().state
-    demand(state == wire.RunState.FINISHED, f"durum is {state.value} after the last round")
-
-
-@check("run-last-snapshot", "the last is `tur_sayisi`+1 and stays fetchable after the run is over.")
-def run_last_snapshot(bench: Bench) -> None:
-    last = finish(bench) + 1
-    row = published(bench, last - 1)
-    found = weights.sha256(snapshot(bench, last))
-    demand(found == row.sha256, f"/adaptor?tur={last} is not the file that gecmis names")

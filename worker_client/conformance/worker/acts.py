@@ -22,6 +22,10 @@ def nothing(seconds: int) -> Act:
     return lambda h: h.reply(204, headers=PROTOCOL | {"Retry-After": str(seconds)})
 
 
+def refusal(what: Refusal) -> Act:
+    return lambda h: h.refuse(what)
+
+
 def page(h: StageHandler) -> None:
     """The page of a network that wants people to log in."""
     headers = {"Content-Type": "text/html"}

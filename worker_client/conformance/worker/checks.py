@@ -6,7 +6,10 @@ worker = Registry()
 
 from worker_client.conformance.worker import (  # noqa: E402, F401  isort: skip
     strict,
+    registering,
     troubled,
+    repeating,
+    updating,
     hostile,
     stubborn,
 )

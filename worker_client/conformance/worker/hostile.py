@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from worker_client.conformance.check import NotObservable, demand
 from worker_client.conformance.worker import acts
 from worker_client.conformance.worker.checks import worker as check
 from worker_client.conformance.worker.rehearsal import Rehearsal
 from worker_client.conformance.worker.serving import elsewhere, serving
-from worker_client.conformance.worker.stage import BASE, Fault, Stage
+from worker_client.conformance.worker.stage import BASE, Changes, Fault, Stage
 
 QUIET_S = 30.0
 AT_ONCE = 4
-Changes = dict[str, Any]
 
 
 def tempt(rehearsal: Rehearsal, tasks: Sequence[Changes]) -> None:
@@ -38,9 +36,10 @@ def _offer(rehearsal: Rehearsal, changes: Changes) -> None:
     if not stage.leases:
         raise NotObservable(f"it never asked for a task; {words}")
     worked = [h.place for h in stage.heard if h.place == "/sonuc" or _trains(h.body)]
-    demand(not worked, f"it worked on a task with {changes}")
-    demand(not stage.problems, f"with {changes}: {'; '.join(stage.problems[:2])}")
-    demand(refused, f"it went on with {changes} for {QUIET_S:.0f} s; {words}")
+    told = changes(stage.leases[0]) if callable(changes) else changes
+    demand(not worked, f"it worked on a task with {told}")
+    demand(not stage.problems, f"with {told}: {'; '.join(stage.problems[:2])}")
+    demand(refused, f"it went on with {told} for {QUIET_S:.0f} s; {words}")
 
 
 def _trains(body: bytes) -> bool:

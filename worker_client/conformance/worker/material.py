@@ -19,6 +19,13 @@ def snapshot(fmt: Format) -> bytes:
     return header + b"".join(part.astype("<f4").tobytes() for part in parts)
 
 
+def later_snapshot(fmt: Format, number: int, values: np.ndarray) -> bytes:
+    """Snapshot ``number`` with ``values`` in manifest order, as a coordinator publishes it."""
+    metadata = {"bicim": fmt.id, "format": "pt", "tur": str(number)}
+    header = build_header(((s.name, "F32", s.shape) for s in fmt.tensors), metadata)
+    return header + values.astype("<f4").tobytes()
+
+
 def shard(fmt: AdapterFormat) -> bytes:
     """Rows of random tokens, several Range requests long."""
     base = fmt.base_model

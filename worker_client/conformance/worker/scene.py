@@ -8,6 +8,7 @@ from worker_client.conformance.worker import acts
 from worker_client.conformance.worker.rehearsal import Rehearsal
 from worker_client.conformance.worker.serving import serving
 from worker_client.conformance.worker.stage import Fault, Heard, Stage, StageLease
+from worker_client.contract.errors import Refusal
 
 WAIT_S = 2
 # How long a worker that heard that the run is over is watched for another request.
@@ -39,6 +40,7 @@ def trouble() -> list[Fault]:
         Fault("busy", "GET", "/bilgi", acts.busy(WAIT_S)),
         Fault("page", "POST", "/gorev", acts.page),
         Fault("nothing", "POST", "/gorev", acts.nothing(WAIT_S)),
+        Fault("approval", "POST", "/gorev", acts.refusal(Refusal.AWAITING_APPROVAL)),
         Fault("lost lease", "POST", "/gorev", acts.lose_answer),
         Fault("encoded", "GET", "/adaptor", acts.encoded),
         Fault("other bytes", "GET", "/adaptor", acts.other_bytes),
@@ -57,14 +59,16 @@ def played(rehearsal: Rehearsal) -> Played:
             unwanted=frozenset({1}),
             refused=frozenset({2}),
             whole=frozenset({4}),
+            registers=True,
         )
-        rehearsal.scenes["played"] = _play(rehearsal, stage)
+        rehearsal.scenes["played"] = play(rehearsal, stage)
     scene = rehearsal.scenes["played"]
     assert isinstance(scene, Played)
     return scene
 
 
-def _play(rehearsal: Rehearsal, stage: Stage) -> Played:
+def play(rehearsal: Rehearsal, stage: Stage) -> Played:
+    """A run seen to its end, or until the worker ends or patience does."""
     with serving(stage):
         actor = rehearsal.start(stage)
         actor.wait(lambda: bool(stage.over_told), rehearsal.patience)

@@ -3,7 +3,7 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -49,6 +49,13 @@ class StageLease:
     results: list[bytes] = field(default_factory=list)
     commitments: list[str] = field(default_factory=list)
     ended: bool = False
+    asked: dict[str, Any] = field(default_factory=dict)  # the lease request's body
+
+    def offers(self, encoding: str) -> bool:
+        return encoding in self.asked.get("kodlama", ["ham"])
+
+    def does(self, job: str) -> bool:
+        return job in self.asked.get("isler", ["egit"])
 
 
 @dataclass
@@ -66,7 +73,8 @@ class Fault:
 @dataclass
 class Stage:
     """One run. ``unwanted``, ``refused`` and ``whole`` number leases (from 1) that hear
-    ``devam: false``, whose results are refused, and that take no chunks."""
+    ``devam: false``, whose results are refused, and that take no chunks. ``task_changes`` go over
+    the fields of one lease after the other, and begin again."""
 
     fmt: AdapterFormat
     rounds: int = 2
@@ -75,12 +83,14 @@ class Stage:
     refused: frozenset[int] = frozenset()
     whole: frozenset[int] = frozenset()
     with_about: bool = True
-    task_changes: list[dict[str, Any]] = field(default_factory=list)
+    registers: bool = False
+    task_changes: "Sequence[Changes]" = ()
     round: int = 1
     leases: list[StageLease] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     over_told: list[float] = field(default_factory=list)
+    registrations: list[dict[str, Any]] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     port: int = 0
 
@@ -130,25 +140,21 @@ class Stage:
             "sonuc": {"kabul": self.round - 1, "ret": 0, "elenen": 0}, "gecmis": [],
         }  # fmt: skip
 
-    def lease(self, request_id: str) -> StageLease:
-        """The lease of a request, new or known; a new one ends the others."""
+    def lease(self, request_id: str, asked: dict[str, Any] | None = None) -> StageLease:
+        """The lease of a request, new or known."""
         for lease in self.leases:
             if lease.request_id == request_id:
                 return lease
         number = len(self.leases) + 1
         key = sha256(f"{number}:{request_id}".encode())
         lease = StageLease(number, f"stage-{number}", key, request_id, self.round, time.monotonic())
+        lease.asked = asked or {}
         self.leases.append(lease)
         return lease
 
     def task(self, lease: StageLease) -> dict[str, Any]:
-        changes = (
-            self.task_changes[(lease.number - 1) % len(self.task_changes)]
-            if self.task_changes
-            else {}
-        )
         end = datetime.now(UTC) + timedelta(seconds=LEASE_S)
-        task = {
+        task: dict[str, Any] = {
             "gorev": lease.id, "anahtar": lease.key, "is": "egit", "tur": lease.round,
             "tur_sayisi": self.rounds, "ic_adim": 2, "bs": 2, "seq": material.SEQ, "lr": 0.001,
             "tohum": 7, "parca": 0, "n_parca": 1, "mod": "cpt", "bicim": self.fmt.id,
@@ -156,7 +162,17 @@ class Stage:
             "sure": LEASE_S, "son": end.isoformat(), "adaptor": self.file_ref("/adaptor"),
             "veri": self.file_ref("/veri"), "yeni_alan": "suite",
         }  # fmt: skip
-        return task | {name: merged(task.get(name), value) for name, value in changes.items()}
+        changes = self._changes(lease)
+        task |= {name: merged(task.get(name), value) for name, value in changes.items()}
+        if lease.asked.get("elde") != task["tur"] - 1:
+            task.pop("fark", None)
+        return task
+
+    def _changes(self, lease: StageLease) -> dict[str, Any]:
+        if not self.task_changes:
+            return {}
+        changes = self.task_changes[(lease.number - 1) % len(self.task_changes)]
+        return changes(lease) if callable(changes) else changes
 
     def file_ref(self, path: str) -> dict[str, Any]:
         data = self.files[path]
@@ -171,6 +187,10 @@ class Stage:
             if not lease.ended:
                 self.round += 1
         lease.ended = True
+
+
+# Fields that a lease has beside or instead of the usual ones.
+Changes = dict[str, Any] | Callable[[StageLease], dict[str, Any]]
 
 
 def merged(old: Any, new: Any) -> Any:

@@ -148,7 +148,7 @@ def whole_file(rehearsal: Rehearsal) -> None:
     demand("multipart/form-data" not in kinds, "the file came as a form")
 
 
-@check("over", "410 `bitti`: the run is over.")
+@check("over", "410 `bitti`: the run is over")
 def over(rehearsal: Rehearsal) -> str:
     scene = played(rehearsal)
     if not scene.stage.over_told:

@@ -38,6 +38,13 @@ def captive_portal(rehearsal: Rehearsal) -> None:
     demand(_asked(later), f"after a page in HTML no task was asked for again; {scene.last_words}")
 
 
+@check("approval", "A worker obeys `tekrar` where it is there")
+def approval(rehearsal: Rehearsal) -> None:
+    scene = played(rehearsal)
+    _, later = scene.fault("approval")
+    demand(_asked(later), f"after 403 with tekrar: true no task was asked for; {scene.last_words}")
+
+
 def _asked(heard: list[Heard]) -> list[str]:
     """The istek of each lease request."""
     return [json.loads(h.body).get("istek") for h in heard if h.place == "/gorev"]

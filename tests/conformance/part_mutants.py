@@ -1,0 +1,55 @@
+"""Faults to put into the coordinators that have encodings, updates and repetitions."""
+
+# One line for each, however long.
+# ruff: noqa: E501
+
+from tests.conformance.mutants import Mutant
+
+# Of ``encoding_coordinator.py`` with int8.
+ENCODING_MUTANTS = [
+    Mutant("encoded results refused", "encoding-taken", 'refuse_unless(tensors.keys() == {"delta"}, 422', "refuse_unless(False, 422"),
+    Mutant("ham although another is there", "lease-encoding-offered", "lease.encoding = self.up.id if offered else", 'lease.encoding = "ham" if offered else'),
+    Mutant("an encoding nobody offered", "encoding-else-ham", 'lease.encoding = self.up.id if offered else "ham"', "lease.encoding = self.up.id"),
+    Mutant("whole files as well", "encoding-whole-refused", 'refuse_unless(tensors.keys() == {"delta"}, 422, "yanlis_kodlama", "no delta")', 'if tensors.keys() != {"delta"}:\n            return super().check(data)'),
+    Mutant("another encoding named", "encoding-other-refused", "refuse_unless(told == self.up.id, 422", "refuse_unless(True, 422"),
+    Mutant("a longer delta", "encoding-length", 'fits = len(data) == encoded_bytes(self.up, count)', "fits = len(data) >= encoded_bytes(self.up, count)"),
+    Mutant("any scale", "encoding-scale", '                refuse_unless(False, 400, "bozuk_dosya", str(error))', "                chunk[:] = 0"),
+    Mutant("a byte of -128", "encoding-minus-128", '                refuse_unless(False, 400, "bozuk_dosya", str(error))', "                chunk[:] = 0"),
+    Mutant("any length of step", "encoding-norm", "refuse_unless(norm <= most, 422", "refuse_unless(True, 422"),
+    Mutant("deltas halved", "merge-encoded", "+ self.decode(tensors", "+ 0.5 * self.decode(tensors"),
+    Mutant("deltas from the second weight on", "merge-encoded", "+ self.decode(tensors[\"delta\"][2])", "+ np.roll(self.decode(tensors[\"delta\"][2]), 1)"),
+]  # fmt: skip
+INT4_MUTANTS = [
+    Mutant("four bits of zero", "encoding-four-bits", '                refuse_unless(False, 400, "bozuk_dosya", str(error))', "                chunk[:] = 0"),
+]  # fmt: skip
+TOPK_MUTANTS = [
+    Mutant("positions in any order", "encoding-positions", '                refuse_unless(False, 400, "bozuk_dosya", str(error))', "                chunk[:] = 0"),
+]  # fmt: skip
+BF16_MUTANTS = [
+    Mutant("encoded infinity", "encoding-not-finite", "refuse_unless(np.isfinite(values).all(), 422", "values = np.nan_to_num(values, posinf=0); refuse_unless(True, 422"),
+]  # fmt: skip
+UPDATE_MUTANTS = [
+    Mutant("from another snapshot", "update-offered", 'update = {"tur": lease.tur - 1, "kodlama"', 'update = {"tur": lease.tur, "kodlama"'),
+    Mutant("another update's digest", "update-file", "body |= {\"fark\": self.file_ref(path) | update}", 'body |= {"fark": self.file_ref(path) | update | {"sha256": "0" * 64}}'),
+    Mutant("updates without ranges", "update-served", "    fark = FullRun.file\n", '    def fark(self, request: Request) -> Answer:\n        request.headers.replace_header("Range", "") if "Range" in request.headers else None\n        return self.file(request)\n'),
+    Mutant("publishes what was not sent", "update-leads", "self.publish(array(\"f\", (before + moved).tobytes()), data)", "self.publish(self.weights, data)"),
+    Mutant("the first snapshot's header", "update-leads", '"tur": str(self.tur)}\n', '"tur": "1"}\n'),
+    Mutant("updates for all", "update-not-held", 'if getattr(lease, "held", None) == lease.tur - 1 and path', "if path"),
+    Mutant("an update to the first", "update-none", "        self.up, self.down =", '        self.files["/fark?tur=1"] = b"x"\n        self.up, self.down ='),
+]  # fmt: skip
+
+# Of ``repeating_coordinator.py`` in a run of three rounds.
+REPEATING_MUTANTS = [
+    Mutant("another shard to repeat", "verify-lease", 'body |= {"is": JOB, "hedef": hedef}', 'body |= {"is": JOB, "hedef": hedef | {"tohum": 99}, "tohum": 99}'),
+    Mutant("copies that differ", "verify-copy", 'body |= {"is": JOB, "hedef": hedef}', 'body |= {"is": JOB, "hedef": hedef, "lr": 0.5}'),
+    Mutant("the author's task told", "verify-nothing-told", 'body |= {"is": JOB, "hedef": hedef}', 'body |= {"is": JOB, "hedef": hedef, "yazar": lease.target.gorev}'),
+    Mutant("neighbours repeat", "verify-others", "parties = {lease.address, *(one.address", "parties = {*(one.address"),
+    Mutant("under check is left out", "verify-waits", "            self.pending.append(lease)\n", '            self.pending.append(lease)\n            lease.fate = {"durum": "denetlenemedi"}\n'),
+    Mutant("repetitions refused", "verify-accepted", 'told = {"kabul": True, "gorev": lease.gorev', 'told = {"kabul": True, "gorev": lease.target.gorev'),
+    Mutant("repetitions wait", "verify-used", '{"durum": "kullanildi"}', '{"durum": "bekliyor"}'),
+    Mutant("an agreeing one condemns", "verify-agrees", "        if self.agree(vector, target.vector):\n            self.settle(target)\n", '        if self.agree(vector, target.vector):\n            target.fate = {"durum": "elendi", "kod": "dogrulama_tutmadi"}\n            self.settle(target)\n'),
+    Mutant("one repetition decides", "dispute-goes-on", "elif any(self.agree(vector, other) for other in others):", "elif True:"),
+    Mutant("one address twice", "dispute-goes-on", "*(one.address for one, _ in lease.said)", "*()"),
+    Mutant("no reason told", "dispute-lost", '"kod": "dogrulama_tutmadi"}\n', '"kod": "baska"}\n'),
+    Mutant("the author is always right", "dispute-lost", '            target.fate = {"durum": "elendi", "kod": "dogrulama_tutmadi"}\n            del self.results[target.parca]\n', ""),
+]  # fmt: skip

@@ -1,0 +1,158 @@
+"""``dogrula``: results repeated by others. Checked from several addresses of this computer."""
+
+from dataclasses import dataclass
+
+from worker_client.conformance import weights
+from worker_client.conformance.bench import Bench, Delivered, Lease, Volunteer, parse
+from worker_client.conformance.check import Absent, NotObservable, demand
+from worker_client.conformance.checks import coordinator as check
+from worker_client.conformance.http import Reply, expect_status
+from worker_client.contract import wire
+
+JOB = [wire.Job.VERIFY.value]
+HEDEF = (
+    "tur tur_sayisi ic_adim bs seq lr tohum parca n_parca mod bicim recete taban_model "
+    "belirtec_sha256 kodlama adaptor veri"
+).split()
+NOT_ASKED = "nobody was asked to repeat a fresh result; one of an unproven worker may show it"
+
+
+def demand_job(bench: Bench) -> None:
+    """Raises Absent unless the run says that it has results repeated."""
+    if bench.about is None or wire.Job.VERIFY not in bench.about.jobs:
+        raise Absent("isler in /bilgi does not name dogrula")
+
+
+def repeaters(bench: Bench) -> list[Volunteer]:
+    """Two who offer to repeat, each at an address of its own, and have been heard."""
+    demand_job(bench)
+    if not bench.repeaters:
+        two = [bench.neighbour(number) for number in (2, 3)]
+        for one in two:
+            expect_status(bench.ask(one, isler=JOB), 204)
+        bench.repeaters = two
+    return bench.repeaters
+
+
+def deliver_to_repeat(bench: Bench) -> Delivered:
+    """A result taken in while everything before it is settled and repeaters are there."""
+    repeaters(bench)
+    bench.repeat_what_is_asked()
+    return bench.deliver(bench.lease())
+
+
+def lease_repetition(bench: Bench, one: Volunteer, of: Delivered) -> Lease:
+    """Raises NotObservable if it is not given."""
+    reply = bench.ask(one, isler=JOB)
+    task = parse(reply, wire.Task) if reply.status == 200 else None
+    about = task and (task.training.round, task.training.shard)
+    if about != (of.lease.task.round, of.lease.task.shard):
+        raise NotObservable(f"{reply}: {NOT_ASKED}")
+    return bench.granted[-1]
+
+
+def repeat(bench: Bench, lease: Lease, vector: weights.Weights) -> Reply:
+    reply = bench.post(lease, vector.file(bench.metadata(lease)))
+    bench.held.remove(lease)
+    return reply
+
+
+def fate(bench: Bench, lease: Lease) -> wire.Fate:
+    return parse(expect_status(bench.fate(lease), 200), wire.Fate)
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """A result, what its author and a neighbour were given then, and a repetition that agrees."""
+
+    author: Delivered
+    before: wire.Fate
+    to_author: Reply
+    to_neighbour: Reply
+    lease: Lease
+    verdict: Reply
+    after: wire.Fate
+    used: wire.Fate
+
+
+def agreed(bench: Bench) -> Agreed:
+    if "agreed" not in bench.scenes:
+        author = deliver_to_repeat(bench)
+        before = fate(bench, author.lease)
+        to_author = bench.ask(author.lease.volunteer, isler=JOB)
+        # Somebody else at the author's address.
+        to_neighbour = bench.ask(bench._new_volunteer(), isler=JOB)
+        lease = lease_repetition(bench, bench.repeaters[0], author)
+        verdict = repeat(bench, lease, author.vector)
+        after, used = fate(bench, author.lease), fate(bench, lease)
+        told = (author, before, to_author, to_neighbour, lease, verdict, after, used)
+        bench.scenes["agreed"] = Agreed(*told)
+    return bench.scenes["agreed"]
+
+
+@check("verify-lease", "`hedef`: the fields of the training task to repeat")
+def verify_lease(bench: Bench) -> None:
+    told = agreed(bench)
+    found, wanted = told.lease.reply.json["hedef"], told.author.lease.reply.json
+    odd = [name for name in HEDEF if found.get(name) != wanted.get(name)]
+    demand(not odd, f"hedef is not the author's task: {', '.join(odd)}")
+
+
+@check("verify-copy", "and is what is trained; the same fields beside it are a copy.")
+def verify_copy(bench: Bench) -> None:
+    lease = agreed(bench).lease.reply.json
+    odd = [name for name in HEDEF if lease["hedef"].get(name) != lease.get(name)]
+    demand(not odd, f"beside hedef stand other values of {', '.join(odd)}")
+
+
+@check("verify-nothing-told", "Nothing of the author's result is in it.")
+def verify_nothing_told(bench: Bench) -> None:
+    told = agreed(bench)
+    lease, body = told.author.lease, told.lease.reply.body.decode()
+    secrets = {
+        "digest": weights.sha256(told.author.file),
+        "gorev": lease.id,
+        "anahtar": lease.task.lease_key,
+        "name": lease.volunteer.name,
+    }
+    shown = [what for what, text in secrets.items() if text in body]
+    demand(not shown, f"the lease shows the author's {', '.join(shown)}")
+
+
+@check(
+    "verify-others",
+    "`dogrula` is never leased to the author, nor to the same source address",
+)
+def verify_others(bench: Bench) -> None:
+    told = agreed(bench)
+    for who, reply in (("its author", told.to_author), ("a neighbour", told.to_neighbour)):
+        demand(reply.status != 200, f"{who} was asked to repeat a result: {reply}")
+
+
+@check("verify-waits", "A result under check is held out of the merge until its verdict")
+def verify_waits(bench: Bench) -> None:
+    found = agreed(bench).before.fate
+    demand(found == wire.ResultFate.WAITING, f"under check a result was {found.value}")
+
+
+@check("verify-accepted", "the repeated result, as a file")
+def verify_accepted(bench: Bench) -> None:
+    told = agreed(bench)
+    verdict = parse(expect_status(told.verdict, 200), wire.Verdict)
+    demand((verdict.accepted, verdict.lease_id) == (True, told.lease.id), f"{verdict}")
+
+
+@check("verify-used", "The repetition itself is never merged: its fate is `kullanildi`.")
+def verify_used(bench: Bench) -> None:
+    found = agreed(bench).used.fate
+    demand(found == wire.ResultFate.USED, f"a repetition is {found.value}")
+
+
+@check("verify-agrees", "One agreeing repetition makes a result valid.")
+def verify_agrees(bench: Bench) -> None:
+    told = agreed(bench)
+    valid = (wire.ResultFate.WAITING, wire.ResultFate.MERGED)
+    demand(told.after.fate in valid, f"after a repetition that agrees it is {told.after}")
+    bench.finish_round(told.author.lease.task.round)
+    found = fate(bench, told.author.lease)
+    demand(found.fate == wire.ResultFate.MERGED, f"after its round a valid result is {found}")
