@@ -45,7 +45,15 @@ def run_worker_client(*arguments: str) -> dict:
 
 
 def pass_to_worker_client(*arguments: str) -> int:
-    """Run ``python -m worker_client ARGUMENTS`` in this terminal; its exit status."""
+    """Run ``python -m worker_client ARGUMENTS`` in this terminal; its exit status.
+
+    Ctrl-C reaches it too; this process waits until it has ended.
+    """
     command = [sys.executable, "-m", "worker_client", *arguments]
     environment = os.environ | {"PYTHONPATH": str(PROJECT)}
-    return subprocess.run(command, check=False, env=environment).returncode
+    with subprocess.Popen(command, env=environment) as child:
+        while True:
+            try:
+                return child.wait()
+            except KeyboardInterrupt:
+                continue

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -185,6 +186,9 @@ def execute(args: argparse.Namespace) -> Exit:
     except (DataError, ModelError) as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.FAILED
+    except sqlite3.Error as error:  # a full disk, above all
+        print(f"error: the index in {args.corpus} cannot be used: {error}", file=sys.stderr)
+        return Exit.COMPUTER
     print(json.dumps(report, ensure_ascii=False) if args.json else corpus_table(args.step, report))
     return Exit.OK
 

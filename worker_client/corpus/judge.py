@@ -32,7 +32,7 @@ def judge(line: bytes, rules: Rules) -> Kept | Dropped:
     text = article.text
     found = words(text)
     parts = shingles(found)
-    reason = fault(text, parts, rules)
+    reason = fault(text, found, parts, rules)
     if reason is None:
         article, reason = _with_language(article, text)
     if reason is None and rules.languages and article.language not in rules.languages:

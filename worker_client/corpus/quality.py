@@ -1,7 +1,7 @@
 """Which articles are worth keeping, and why not the others.
 
-Shares of repeated lines and of letters as in J. Rae et al., Scaling Language Models: Methods,
-Analysis & Insights from Training Gopher, 2021, appendix A.1.
+Shares of repeated lines and of letters, and lengths of words, as in J. Rae et al., Scaling Language
+Models: Methods, Analysis & Insights from Training Gopher, 2021, appendix A.1.
 """
 
 import re
@@ -11,6 +11,7 @@ from enum import StrEnum
 MOST_REPEATED_LINES = 0.3
 MOST_REPEATED_SHINGLES = 0.5
 LEAST_LETTERS = 0.6
+LONGEST_WORDS = 10
 MOST_DAMAGED = 1e-3
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -24,6 +25,7 @@ class Reason(StrEnum):
     SHORT = "short"
     DAMAGED = "damaged"
     FEW_LETTERS = "few_letters"
+    LONG_WORDS = "long_words"
     REPETITIVE = "repetitive"
     OTHER_LANGUAGE = "other_language"
     DUPLICATE = "duplicate"
@@ -39,16 +41,18 @@ class Rules:
     similarity: float = 0.8
 
 
-def fault(text: str, parts: list[str], rules: Rules) -> Reason | None:
-    """What is wrong with a normalised text; ``parts`` are its shingles."""
+def fault(text: str, words: list[str], shingles: list[str], rules: Rules) -> Reason | None:
+    """What is wrong with a normalised text of such words and shingles."""
     if len(text) < rules.min_characters:
         return Reason.SHORT
     if text.count("\ufffd") > MOST_DAMAGED * len(text):
         return Reason.DAMAGED
     if _share_of_letters(text) < LEAST_LETTERS:
         return Reason.FEW_LETTERS
+    if sum(map(len, words)) > LONGEST_WORDS * len(words):
+        return Reason.LONG_WORDS
     lines = [line for line in text.split("\n") if line]
-    if _repeated(lines) > MOST_REPEATED_LINES or _repeated(parts) > MOST_REPEATED_SHINGLES:
+    if _repeated(lines) > MOST_REPEATED_LINES or _repeated(shingles) > MOST_REPEATED_SHINGLES:
         return Reason.REPETITIVE
     return None
 

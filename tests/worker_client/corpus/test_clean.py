@@ -31,6 +31,12 @@ def test_text_is_written_in_one_way(raw, clean):
     assert normalise(clean) == clean
 
 
+def test_heaps_of_marks_are_cut_before_they_are_sorted():
+    """Sorting these two million would take days."""
+    clean = normalise("a" + "\u0301\u0327" * 10**6 + "b")
+    assert len(clean) <= 32 and clean[-1] == "b"
+
+
 @pytest.mark.parametrize("language", BY_HAND)
 def test_good_articles_are_kept_as_they_are(language):
     verdict = judge(line(article(language, category="Sea")), Rules(min_characters=100))
@@ -56,6 +62,7 @@ def test_a_missing_language_is_found(language):
         ({"body": "Too short."}, Reason.SHORT),
         ({"body": LONG.replace("a", "\ufffd")}, Reason.DAMAGED),
         ({"body": "0x7f 1024 == 88 ## 17 -- " * 20}, Reason.FEW_LETTERS),
+        ({"body": "dGhlIHNhbWUgd29yZHM" * 20}, Reason.LONG_WORDS),
         ({"body": "The same line again and again.\n" * 20}, Reason.REPETITIVE),
         ({"body": "the same few words over and over " * 20}, Reason.REPETITIVE),
         (article("en", language="de"), Reason.OTHER_LANGUAGE),
