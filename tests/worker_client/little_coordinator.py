@@ -47,10 +47,9 @@ def make_shard(rows: int = 40, seq: int = 16, highest: int = 255) -> bytes:
     """A valid cpt shard of random tokens for the tiny model."""
     base = load_adapter_format("tiny-qwen3-lora-r4").base_model
     ids = np.random.default_rng(1).integers(0, highest + 1, (rows, seq)).astype("<i4")
-    header = build_header(
-        [("input_ids", "I32", (rows, seq))], {"belirtec_sha256": base.tokenizer_sha256}
-    )
-    return header + ids.tobytes()
+    targets = str(rows * (seq - 1))  # a token of the tiny tokenizer is a byte
+    metadata = {"belirtec_sha256": base.tokenizer_sha256, "token": targets, "bayt": targets}
+    return build_header([("input_ids", "I32", (rows, seq))], metadata) + ids.tobytes()
 
 
 def sha256(data: bytes) -> str:
@@ -87,6 +86,7 @@ class LittleCoordinator:
     inner_steps: int = 2
     snapshot: bytes = field(default_factory=make_snapshot)
     shard: bytes = field(default_factory=make_shard)
+    more_files: dict[str, bytes] = field(default_factory=dict)
     task_changes: dict[str, Any] = field(default_factory=dict)
     about_changes: dict[str, Any] = field(default_factory=dict)
     resumable: bool = True
@@ -119,7 +119,7 @@ class LittleCoordinator:
         return [s for s in self.seen if s.method == method and s.path.startswith(path)]
 
     def file(self, path: str) -> bytes:
-        return self.snapshot if path == "/adaptor" else self.shard
+        return ({"/adaptor": self.snapshot, "/veri": self.shard} | self.more_files)[path]
 
     def about(self) -> dict[str, Any]:
         fmt = load_adapter_format("tiny-qwen3-lora-r4")
@@ -233,7 +233,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.register(json.loads(body))
             case "POST", "/gorev":
                 self.lease(json.loads(body))
-            case "GET" | "HEAD", "/adaptor" | "/veri":
+            case "GET" | "HEAD", _ if path in ("/adaptor", "/veri", *run.more_files):
                 self.send_file(run.file(path))
             case "POST", _ if path.endswith("/nabiz"):
                 self.json(200, {"devam": run.go_on, "sure": run.lease_seconds})

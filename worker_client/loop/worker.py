@@ -201,6 +201,7 @@ class Worker:
         if task.job != wire.Job.EVALUATE:  # whose fate its acceptance is
             delivery.remember(bench, task, work.result.sha256)
         bench.state.forget_work()
+        bench.state.tidy_results()
 
     def _refused(self, task: wire.Task, fault: Final) -> None:
         bench = self._bench

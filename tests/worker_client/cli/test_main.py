@@ -1,12 +1,15 @@
 """Parsing, help, and the commands that need no torch."""
 
 import json
+from argparse import ArgumentTypeError
 
 import pytest
 
 from worker_client.cli.exits import Exit
 from worker_client.cli.main import build_parser, main
 from worker_client.cli.parsing import size_argument
+from worker_client.cli.run import job_argument
+from worker_client.contract.wire import Job
 
 COMMANDS = ["run", "receipts", "models", "evaluate", "doctor", "init-snapshot", "shard", "export"]
 
@@ -88,3 +91,11 @@ def test_doctor_names_a_remedy_for_all_that_is_wrong(tmp_path, capsys):
     assert "--device cpu" in checks["torch"]["remedy"]
     assert "proxy" in checks["coordinator"]["remedy"]
     assert "models fetch" in checks["models"]["remedy"]
+
+
+def test_jobs_are_named_in_english_or_as_on_the_wire():
+    assert [job_argument(name) for name in ("evaluate", "olc", "verify")] == [
+        *(Job.EVALUATE, Job.EVALUATE, Job.VERIFY)
+    ]
+    with pytest.raises(ArgumentTypeError, match="train, verify, evaluate"):
+        job_argument("mine")

@@ -82,6 +82,23 @@ def test_the_report_lists_every_file_with_its_digest(make, tmp_path):
     }
 
 
+@pytest.mark.parametrize("mode", ["cpt", "sft"])
+def test_a_shard_says_how_much_it_has_to_predict(make, tmp_path, mode):
+    (tmp_path / "pairs.jsonl").write_text('{"prompt": "a", "response": "Güneş"}\n', "utf-8")
+    (tmp_path / "text.txt").write_text("Güneş doğdu. " * 10, "utf-8")
+    name = "text.txt" if mode == "cpt" else "pairs.jsonl"
+    report = make(tmp_path / name, mode=mode, seq_len=64, shards=1)
+    path = tmp_path / "out" / report.shards[0].file
+    with safe_open(path, "np") as file:
+        told = file.metadata()
+        labels = file.get_tensor("labels" if mode == "sft" else "input_ids")[:, 1:]
+    targets = labels[labels != -100]
+    assert told["token"] == str(targets.size)
+    # A token of this tokenizer is a byte, a special one none.
+    assert told["bayt"] == str((targets < END).sum())
+    assert open_shard(path, TINY, 64, mode).target_bytes == int(told["bayt"]) > 0
+
+
 def test_the_same_text_makes_the_same_bytes(make, tmp_path):
     (tmp_path / "a.txt").write_text("Aynı metin. " * 50, "utf-8")
     assert make(tmp_path / "a.txt").shards == make(tmp_path / "a.txt").shards
