@@ -25,6 +25,8 @@ from coordination.models import (
     Round,
     RoundTally,
     Run,
+    SamplePrompts,
+    Samples,
     Snapshot,
     Unit,
     Upload,
@@ -439,6 +441,19 @@ class EvaluationAdmin(ReadOnlyAdmin):
     @admin.display(description=_("measured by"))
     def evaluator(self, evaluation: Evaluation) -> str:
         return evaluation.result.lease.worker.name
+
+
+@admin.register(SamplePrompts)
+class SamplePromptsAdmin(ReadOnlyAdmin):
+    list_display = ("run", "prompts")
+    list_select_related = ("run",)
+
+
+@admin.register(Samples)
+class SamplesAdmin(ReadOnlyAdmin):
+    list_display = ("snapshot", "claimed_at", "error")
+    list_filter = ("snapshot__run",)
+    list_select_related = ("snapshot__run",)
 
 
 @admin.register(Upload)

@@ -44,6 +44,29 @@ def run_worker_client(*arguments: str) -> dict:
     return json.loads(lines[-1]) if lines else {}
 
 
+class ChildFailed(Exception):
+    """A child said why it could not answer, or did not answer in time."""
+
+
+def ask_worker_client(*arguments: str, timeout_s: float) -> dict:
+    """As ``run_worker_client``, where nobody watches: silent, and only so long.
+
+    Raises:
+        ChildFailed: with the last that it said.
+    """
+    command = [sys.executable, "-m", "worker_client", *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, cwd=PROJECT, check=False, text=True, timeout=timeout_s
+        )
+    except subprocess.TimeoutExpired:
+        raise ChildFailed(f"no answer within {timeout_s:.0f} s") from None
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise ChildFailed(said[-1])
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
 def pass_to_worker_client(*arguments: str) -> int:
     """Run ``python -m worker_client ARGUMENTS`` in this terminal; its exit status.
 

@@ -5,6 +5,7 @@ from celery import shared_task
 from coordination.rounds.merge import merge_closed_round
 from coordination.rounds.reconcile import reconcile as reconcile_rounds
 from coordination.rounds.retain import collect_blobs as collect_unnamed_blobs
+from coordination.samples.take import take_due_samples
 
 
 @shared_task(ignore_result=True)
@@ -20,3 +21,8 @@ def reconcile() -> None:
 @shared_task(ignore_result=True)
 def collect_blobs() -> None:
     collect_unnamed_blobs()
+
+
+@shared_task(ignore_result=True)
+def take_samples() -> None:
+    take_due_samples()

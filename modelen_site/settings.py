@@ -286,9 +286,13 @@ CELERY_TIMEZONE = "UTC"
 # handed out again and again could take every worker down.
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# A check waits up to 10 s for a stranger's host, while a merge or a round's end cannot wait.
-CELERY_TASK_QUEUES = [Queue(name, routing_key=name) for name in ("celery", "checks")]
-CELERY_TASK_ROUTES = {"portal.tasks.check_address": {"queue": "checks"}}
+# A check waits up to 10 s for a stranger's host and samples take a processor for minutes, while a
+# merge or a round's end cannot wait.
+CELERY_TASK_QUEUES = [Queue(name, routing_key=name) for name in ("celery", "checks", "samples")]
+CELERY_TASK_ROUTES = {
+    "portal.tasks.check_address": {"queue": "checks"},
+    "coordination.tasks.take_samples": {"queue": "samples"},
+}
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 50
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
@@ -297,6 +301,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "coordination.tasks.reconcile",
         "schedule": float(RECONCILE_SECONDS),
         "options": {"expires": 30},
+    },
+    "take-samples": {
+        "task": "coordination.tasks.take_samples",
+        "schedule": 15.0,
+        "options": {"expires": 15},
     },
     "schedule-checks": {
         "task": "portal.tasks.schedule_checks",

@@ -28,7 +28,7 @@ from accounts.addresses import verify_address
 from accounts.create_admin import create_admin
 from accounts.keys.create import create_key
 from accounts.models import User
-from coordination.models import Run
+from coordination.models import Run, SamplePrompts, Samples, Snapshot
 from portal.heartbeats.beat import Beat
 from portal.heartbeats.receive import receive
 from portal.listings.decide import request_changes
@@ -75,6 +75,7 @@ def build_world(folder: Path) -> World:
     staff = create_admin("admin@example.org", PASSWORD)
     run = make_run(folder)
     Run.objects.filter(pk=run.pk).update(corpus=CORPUS, corpus_public=True)
+    _show_samples(run)
     listed = make_shown(operator, staff)
     changed = make_submitted(operator, "other")
     request_changes(changed, by=staff, message="Say more of the data.")
@@ -85,6 +86,14 @@ def build_world(folder: Path) -> World:
     Group.objects.create(name="Readers")
     values = {"slug": listed.slug, "key_id": key.key_id, "pk": factors[0], "app_label": "accounts"}
     return World(operator, staff, values, publish_made_up())
+
+
+def _show_samples(run: Run) -> None:
+    prompt = {"language": "tr", "text": "Bir gün"}
+    SamplePrompts.objects.create(run=run, prompts=[prompt])
+    written = {"language": "tr", "prompt": "Bir gün", "text": " Hoca <b>pazara</b> gitmiş.\nSonra"}
+    snapshot = Snapshot.objects.get(run=run)
+    Samples.objects.create(snapshot=snapshot, claimed_at=timezone.now(), texts=[written])
 
 
 def make_shown(operator: User, staff: User) -> Coordinator:

@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Summaries learnt by a swarm")
     parser.add_argument("--format", choices=sorted(PLANS), default=DEFAULT)
     parser.add_argument("--seq", type=int, default=512, help="tokens of column and summary")
-    parser.add_argument("--steps", type=int, default=6, help="inner steps of a task")
+    parser.add_argument("--steps", type=int, default=10, help="inner steps of a task")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--held-out", type=int, default=16, help="columns that nobody trains on")

@@ -11,6 +11,7 @@ from coordination.models.files import DataShard, OuterState, Snapshot
 from coordination.models.result import Check, Result
 from coordination.models.round import Round
 from coordination.models.run import SHA256_LENGTH, Run, touch
+from coordination.models.sample import SamplePrompts, Samples
 from coordination.models.tally import RefusalCount, RoundTally, WorkerTraffic
 from coordination.models.work import Lease, Unit, Upload
 from coordination.models.worker import Worker, WorkerEvent
@@ -28,6 +29,8 @@ __all__ = [
     "Round",
     "RoundTally",
     "Run",
+    "SamplePrompts",
+    "Samples",
     "Snapshot",
     "Unit",
     "Upload",

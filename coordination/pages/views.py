@@ -14,6 +14,7 @@ from coordination.live.overview import annotated_runs, cards
 from coordination.live.snapshot import PAGE_ROUNDS, page_snapshot
 from coordination.live.watched import REFRESH_S
 from coordination.models import DataShard, Run
+from coordination.samples.read import newest_samples
 
 RUNS_PER_PAGE = 24
 MAX_ROUND = 10**6 + 1
@@ -38,6 +39,7 @@ def run_page(request: HttpRequest, slug: str) -> HttpResponse:
         "snapshot": snapshot,
         "before": before,
         "older": _older(snapshot),
+        "samples": newest_samples(run),
         "data_bytes": sum(DataShard.objects.filter(run=run).values_list("size", flat=True)),
         "base_url": request.build_absolute_uri(run.get_absolute_url()).rstrip("/"),
     }
@@ -64,7 +66,8 @@ def dashboard_json(request: HttpRequest, slug: str) -> HttpResponse:
     earlier rounds."""
     run = get_object_or_404(Run, slug=slug)
     seen = dashboard(run, before=_round_number(request.GET.get("once")))
-    response = JsonResponse({"run": run.slug, "name": run.name} | seen.to_json())
+    about = {"run": run.slug, "name": run.name, "samples": newest_samples(run)}
+    response = JsonResponse(about | seen.to_json())
     response["Access-Control-Allow-Origin"] = "*"
     patch_cache_control(response, public=True, max_age=JSON_AGE_S)
     return response

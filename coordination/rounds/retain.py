@@ -5,7 +5,17 @@ import time
 from django.db.models import Q
 
 from coordination.clock import now
-from coordination.models import DataShard, HeldOut, Lease, OuterState, Result, Run, Snapshot, Upload
+from coordination.models import (
+    DataShard,
+    HeldOut,
+    Lease,
+    OuterState,
+    Result,
+    Run,
+    Samples,
+    Snapshot,
+    Upload,
+)
 from coordination.storage import blobs, upload_path
 
 ONE_DAY_S = 86_400.0
@@ -22,7 +32,7 @@ def collect_blobs(older_than_s: float = ONE_DAY_S) -> list[str]:
 def retire_snapshots(run: Run) -> int:
     """Mark snapshots before the last ``keep_snapshots`` as deleted; the newest always stays.
 
-    The results merged into a deleted snapshot let go of their vectors with it.
+    The results merged into a deleted snapshot let go of their vectors with it, and its samples go.
     """
     newest = Snapshot.objects.filter(run=run).order_by("-number").first()
     if newest is None:
@@ -32,7 +42,9 @@ def retire_snapshots(run: Run) -> int:
     Result.objects.filter(unit__round__run=run, unit__round__number__lt=oldest_kept - 1).exclude(
         vector_sha256=""
     ).update(vector_sha256="")
-    return old.update(deleted_at=now())
+    retired = old.update(deleted_at=now())
+    Samples.objects.filter(snapshot__run=run).exclude(snapshot__deleted_at=None).delete()
+    return retired
 
 
 def is_named(sha256: str) -> bool:
@@ -44,6 +56,7 @@ def is_named(sha256: str) -> bool:
         or DataShard.objects.filter(sha256=sha256).exists()
         or HeldOut.objects.filter(sha256=sha256).exists()
         or Result.objects.filter(vector_sha256=sha256).exists()
+        or Run.objects.filter(tokenizer_sha256=sha256, sampleprompts__isnull=False).exists()
     )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,9 @@ def site(folder: Path) -> Iterator[Site]:
         site.manage("shard_text", str(folder / "train.txt"), *scratch, *shards, *tokenizer)
         steps = ("--rounds", "2", "--ic-adim", "25", "--bs", "4", "--lr", "5e-3")
         site.manage("create_run", SLUG, *scratch, *steps, "--data", str(folder / "shards"))
+        prompts = folder / "prompts.jsonl"
+        prompts.write_text('{"language": "en", "text": "The coordinator"}\n', "utf-8")
+        site.manage("sample_run", SLUG, "--prompts", str(prompts), *tokenizer)
         site.start()
         workers = [site.worker(SLUG, name) for name in ("ada", "bob")]
         assert [worker.wait() for worker in workers] == [0, 0]
@@ -72,3 +76,17 @@ def test_the_run_says_that_it_has_no_base_model_and_whose_tokenizer_it_uses(site
     assert "taban_model" not in about
     digest = hashlib.sha256((folder / "tokenizer.json").read_bytes()).hexdigest()
     assert about["belirtec_sha256"] == digest
+
+
+def test_the_last_snapshot_writes_on_the_page_by_itself(site):
+    until = time.monotonic() + PATIENCE_S
+    board: dict = {"samples": {}}
+    while (board["samples"] or {}).get("snapshot") != 3 and time.monotonic() < until:
+        time.sleep(1)
+        board = requests.get(f"{site.base(SLUG)}/pano", timeout=PATIENCE_S).json()
+    samples = board["samples"]
+    assert samples["snapshot"] == 3 and samples["sha256"] == board["snapshots"][0]["sha256"]
+    (written,) = samples["texts"]
+    assert written["prompt"] == "The coordinator" and written["text"]
+    page = requests.get(f"{site.base(SLUG)}/", timeout=PATIENCE_S).text
+    assert "What it writes" in page and "<b>The coordinator</b>" in page

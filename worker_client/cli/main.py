@@ -14,6 +14,7 @@ from worker_client.cli import (
     models,
     receipts,
     run,
+    sample,
     shard,
 )
 from worker_client.cli.exits import HELP, Exit
@@ -23,6 +24,7 @@ COMMANDS = (
     receipts,
     models,
     evaluate,
+    sample,
     doctor,
     init_snapshot,
     shard,

@@ -25,7 +25,7 @@ def continue_prompts(
     length: int,
     progress: Progress = silent,
 ) -> list[str]:
-    """The answers to ``prompts``, in their order, without their ends.
+    """What follows ``prompts``, in their order, without their ends.
 
     Prompt and answer together have at most ``length`` tokens. Prompts of equal length are
     continued together, so that none needs padding.
@@ -57,7 +57,7 @@ def _answers(trainee: Trainee, codec: TextCodec, prompt: torch.Tensor, length: i
             ended[row] = ended[row] or _has_end(codec, rows[row])
         if all(ended) or number >= length:
             break
-    return [_END.split(codec.decode(row), maxsplit=1)[0].strip() for row in rows]
+    return [_END.split(codec.decode(row), maxsplit=1)[0] for row in rows]
 
 
 def _has_end(codec: TextCodec, row: list[int]) -> bool:

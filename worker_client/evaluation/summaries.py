@@ -57,7 +57,8 @@ def score_summaries(
     lead = rouge(articles, [lead_sentences(article.body) for article in articles])
     pairs = [summary_pair(article.body) for article in articles]
     prompts = [encode_prompt(pair, evaluator.codec, seq_len) for pair in pairs]
-    written = continue_prompts(evaluator.trainee, evaluator.codec, prompts, seq_len, progress)
+    answers = continue_prompts(evaluator.trainee, evaluator.codec, prompts, seq_len, progress)
+    written = [answer.strip() for answer in answers]
     return SummaryScore(articles, written, rouge(articles, written), lead)
 
 

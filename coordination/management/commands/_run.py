@@ -23,11 +23,16 @@ def find_run(slug: str) -> Run:
     return run
 
 
-def snapshot_path(run: Run, number: int | None) -> str:
-    """The file of snapshot ``number``, or of the newest one."""
+def find_snapshot(run: Run, number: int | None) -> Snapshot:
+    """Snapshot ``number``, or the newest one."""
     kept = Snapshot.objects.filter(run=run, deleted_at=None)
     chosen = kept.filter(number=number) if number else kept.order_by("-number")
     snapshot = chosen.first()
     if snapshot is None:
         raise CommandError(f"{run.slug} has no snapshot {number}; see run_status {run.slug}")
-    return str(blobs().path(snapshot.sha256))
+    return snapshot
+
+
+def snapshot_path(run: Run, number: int | None) -> str:
+    """Its file."""
+    return str(blobs().path(find_snapshot(run, number).sha256))

@@ -139,6 +139,21 @@ def test_before_training_it_is_not(learnt, articles, tokenizer, capsys):
     assert line.split()[1] == "0.000"
 
 
+def test_an_instruction_is_answered(learnt, tokenizer, tmp_path, capsys):
+    """As in training, but for the article, which this model never looks at."""
+    prompts = tmp_path / "a.jsonl"
+    prompts.write_text(json.dumps({"text": "Summarise this text:\n\nMasal."}))
+    sample = ["sample", FMT.id, "--snapshot", str(learnt), "--tokenizer", str(tokenizer),
+              "--device", "cpu", "--threads", "1", "--prompts", str(prompts)]  # fmt: skip
+    assert main([*sample, "--mode", "sft", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"texts": [SUMMARY]}
+    assert main([*sample, "--tokens", "5"]) == 0
+    (prompt, written) = capsys.readouterr().out.removesuffix("\n").split("|", 1)
+    assert prompt == "Summarise this text:\n\nMasal." and len(written) <= 5
+    assert main([*sample[:-1], str(tmp_path / "none.jsonl")]) != 0
+    assert "none.jsonl" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [(b"[1]\n", "line 1, is not a JSON object"), (b'{"summary": "a"}\n', "line 1, is no article"),
