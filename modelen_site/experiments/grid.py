@@ -55,7 +55,7 @@ class Grid:
         plan = self.plan
         return [
             Cell(setting=setting, lr=lr, seed=plan.seeds[0])
-            for setting in plan.settings
+            for setting in plan.in_order
             for lr in plan.learning_rates
         ]
 
@@ -63,7 +63,7 @@ class Grid:
         """Every setting with the rate it has chosen, on the other seeds."""
         return [
             Cell(setting=setting, lr=lr, seed=seed)
-            for setting in self.plan.settings
+            for setting in self.plan.in_order
             if (lr := self.chosen(setting)) is not None
             for seed in self.plan.seeds[1:]
         ]

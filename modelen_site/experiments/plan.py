@@ -215,6 +215,12 @@ class Plan(Part):
     def settings(self) -> list[Setting]:
         return [setting for arm in self.arms for setting in arm.settings()]
 
+    @property
+    def in_order(self) -> list[Setting]:
+        """What bars speak of first: a grid takes hours."""
+        wanted = {self.find(choice) for bar in self.bars for choice in (bar.of, bar.against)}
+        return sorted(self.settings, key=lambda setting: setting not in wanted)
+
     def find(self, choice: Choice) -> Setting:
         found = [setting for setting in self.settings if choice.fits(setting)]
         if len(found) != 1:

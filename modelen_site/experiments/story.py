@@ -21,6 +21,7 @@ from modelen_site.experiments.publish import REPORT
 from modelen_site.experiments.speed import Speed, measure_speed
 from modelen_site.experiments.tables import verdict
 from modelen_site.experiments.texts import prepare_texts, read_documents
+from worker_client.cli.progress import bars
 from worker_client.version import VERSION
 
 Watch = Callable[[int], object]
@@ -35,7 +36,9 @@ class Story:
         self.plan, self.how, self.command = read_plan(file), how, command
         documents = read_documents(self.plan.text, file.parent)
         self.grid = Grid(self.plan, grid_folder(root, self.plan, documents, how))
-        self.texts = prepare_texts(self.plan, documents, self.grid.folder / "text")
+        with bars() as progress:
+            target = self.grid.folder / "text"
+            self.texts = prepare_texts(self.plan, documents, target, progress)
         self.labels = labels_of(self.plan.settings)
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -26,6 +27,7 @@ from worker_client.data.make import LIST_FILE
 from worker_client.data.pack import Counts, pack_texts
 from worker_client.data.write import shard_name, write_shard
 from worker_client.models.load import TextCodec, read_codec
+from worker_client.models.progress import Progress, silent
 from worker_client.models.seeded_base import SPECIAL_TOKENS, tokenizer_json
 
 # Of ten documents one is validated on and one tested on.
@@ -82,7 +84,9 @@ def digest_of(documents: Documents) -> str:
     return digest.hexdigest()
 
 
-def prepare_texts(plan: Plan, documents: Documents, folder: Path) -> Texts:
+def prepare_texts(
+    plan: Plan, documents: Documents, folder: Path, progress: Progress = silent
+) -> Texts:
     """Tokenise, split and deal out, whatever of it is not in ``folder`` yet. The same plan and
     documents give the same bytes.
 
@@ -94,7 +98,7 @@ def prepare_texts(plan: Plan, documents: Documents, folder: Path) -> Texts:
     if not tokenizer.exists():
         _write_tokenizer(tokenizer, plan.text.vocabulary, documents)
     codec = read_codec(tokenizer, load_format(plan.format).vocab_size)
-    split = _split_once(plan, documents, codec, folder / "rows.npz")
+    split = _split_once(plan, documents, codec, folder / "rows.npz", progress)
     _demand_enough(split, plan)
     held, least = plan.text.held_out_rows, min(len(rows.train) for rows in split.values())
     train = [rows.train[:least] for rows in split.values()]
@@ -127,10 +131,15 @@ def _write_shards(folder: Path, parts: Sequence[np.ndarray], codec: TextCodec) -
         draft.write_text(json.dumps(listed, indent=1) + "\n", "utf-8")
 
 
-def _split_once(plan: Plan, documents: Documents, codec: TextCodec, kept: Path) -> dict[str, Rows]:
+def _split_once(
+    plan: Plan, documents: Documents, codec: TextCodec, kept: Path, progress: Progress
+) -> dict[str, Rows]:
     """Tokenising a large text takes minutes, which a grid that goes on need not wait for."""
     if not kept.exists():
-        split = {language: _split(texts, codec, plan) for language, texts in documents.items()}
+        split = {}
+        for done, (language, texts) in enumerate(documents.items()):
+            progress("tokenise", done, len(documents), "language")
+            split[language] = _split(texts, codec, plan)
         named = {f"{a}-{b}": rows for a, of in split.items() for b, rows in of._asdict().items()}
         with whole_file(kept) as draft, draft.open("wb") as file:
             np.savez(file, **named)
@@ -214,7 +223,7 @@ def _write_tokenizer(path: Path, vocabulary: int | None, documents: Documents) -
         vocab_size=vocabulary,
         special_tokens=list(SPECIAL_TOKENS),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
+        show_progress=sys.stderr.isatty(),
     )
     every = (text for texts in documents.values() for text in texts if part_of(text) > TEST)
     tokenizer.train_from_iterator(every, trainer)

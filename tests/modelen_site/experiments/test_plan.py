@@ -26,6 +26,13 @@ def test_every_kind_trains_the_same_tokens(kind, clients):
     assert sequences * plan.seq_len == plan.tokens
 
 
+def test_what_bars_speak_of_is_trained_first():
+    arm = DILOCO | {"clients": [1, 2, 4]}
+    bar = {"title": "x", "of": {"arm": "DiLoCo", "clients": 4}, "at_most_percent": 1}
+    plan = make_plan(arms=[arm], bars=[bar | {"against": {"arm": "DiLoCo", "clients": 2}}])
+    assert [setting.clients for setting in plan.in_order] == [2, 4, 1]
+
+
 def test_fedavg_takes_the_mean_itself():
     (setting,) = make_plan(arms=[DILOCO | {"kind": "fedavg", "outer_momentum": 0.9}]).settings
     assert (setting.outer_lr, setting.outer_momentum) == (1.0, 0.0)
