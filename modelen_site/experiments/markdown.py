@@ -15,7 +15,7 @@ def as_markdown(report: Report, plots: Sequence[Drawn]) -> str:
 
 
 def _lines(report: Report, plots: Sequence[Drawn]) -> Iterator[str]:
-    yield f"# {report.title}"
+    yield from (f"# {report.title}", "")
     if report.description:
         yield from (report.description.strip(), "")
     yield from (f"- {head}: {sentence}." for head, sentence in conditions(report))
