@@ -20,6 +20,7 @@ from worker_client.cli.tables import evaluation_table
 
 if TYPE_CHECKING:
     from worker_client.evaluation.evaluate import Score
+    from worker_client.evaluation.languages import LanguageScores
     from worker_client.evaluation.summaries import SummaryScore
     from worker_client.models.progress import Progress
 
@@ -36,7 +37,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--snapshot", "--adapter", type=Path, metavar="FILE", help="default: the base model alone"
     )
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--text", type=Path, nargs="+", metavar="FILE", help="UTF-8 text files")
+    source.add_argument(
+        "--text",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="UTF-8 text, or .jsonl of articles, which are scored by language",
+    )
     source.add_argument("--shard", type=Path, nargs="+", metavar="FILE", help="shards")
     source.add_argument(
         "--summaries",
@@ -79,13 +86,17 @@ def execute(args: argparse.Namespace) -> Exit:
     return Exit.OK
 
 
-def _score(args: argparse.Namespace, progress: "Progress") -> "Score | SummaryScore":
-    from worker_client.data.documents import read_summarised
+def _score(
+    args: argparse.Namespace, progress: "Progress"
+) -> "LanguageScores | Score | SummaryScore":
+    from worker_client.data.documents import read_by_language, read_summarised
     from worker_client.evaluation.evaluate import Evaluator
+    from worker_client.evaluation.languages import score_languages
     from worker_client.evaluation.summaries import score_summaries
     from worker_client.models.store import ModelStore
 
     articles = list(read_summarised(args.summaries)) if args.summaries else []
+    texts = read_by_language(args.text or [])
     store = ModelStore(args.models_dir)
     evaluator = Evaluator(
         args.format, store, device=args.device, threads=args.threads, tokenizer=args.tokenizer
@@ -94,6 +105,5 @@ def _score(args: argparse.Namespace, progress: "Progress") -> "Score | SummarySc
     if articles:
         return score_summaries(evaluator, articles, seq_len=args.seq, progress=progress)
     if args.text:
-        texts = [path.read_text("utf-8") for path in args.text]
-        return evaluator.score_texts(texts, progress=progress)
+        return score_languages(evaluator, texts, progress)
     return evaluator.score_shards(args.shard, seq_len=args.seq, mode=args.mode, progress=progress)

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
+from worker_client.data.article import UNKNOWN
+
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """``rows`` under ``columns``: the first column left, the others right aligned."""
@@ -89,6 +91,19 @@ def evaluation_table(found: dict) -> str:
 
 
 def _text(found: dict) -> Iterator[str]:
+    languages = found.get("languages", {})
+    if set(languages) - {UNKNOWN}:
+        yield table(
+            ("language", "bits per byte", "perplexity", "nats per token", "tokens", "bytes"),
+            [
+                (
+                    name,
+                    *(f"{row['bits_per_byte']:.4f}", f"{row['perplexity']:.2f}"),
+                    *(f"{row['loss']:.4f}", row["tokens"], row["bytes"]),
+                )
+                for name, row in languages.items()
+            ],
+        )
     yield (
         f"{found['bits_per_byte']:.4f} bits per byte, perplexity {found['perplexity']:.2f}, "
         f"{found['loss']:.4f} nats per token ({found['tokens']} tokens, {found['bytes']} bytes)"

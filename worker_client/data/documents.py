@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker_client.data.article import Article, Unreadable, article_of
+from worker_client.data.article import UNKNOWN, Article, Unreadable, article_of, language_code
 from worker_client.data.errors import DataError
 
 SUFFIXES = (".txt", ".jsonl")
@@ -36,6 +36,25 @@ def read_texts(paths: Iterable[Path]) -> Iterator[str]:
             continue
         for where, row in _read_rows(path):
             yield _text(where, row)
+
+
+def read_by_language(paths: Iterable[Path]) -> dict[str, list[str]]:
+    """Texts by language as articles of ``.jsonl`` files say it; ``und`` where nobody does, and of
+    other files, each of which is one text.
+
+    Raises:
+        DataError: names file and line.
+    """
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        if path.suffix != ".jsonl":
+            found.setdefault(UNKNOWN, []).append(_decode(path))
+            continue
+        for where, row in _read_rows(path):
+            tag = row.get("language")
+            language = language_code(tag) if isinstance(tag, str) else UNKNOWN
+            found.setdefault(language, []).append(_text(where, row))
+    return found
 
 
 def _text(where: str, row: dict) -> str:

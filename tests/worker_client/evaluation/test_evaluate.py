@@ -1,5 +1,6 @@
 """Held-out scores against the model's own loss over whole documents."""
 
+import json
 from math import exp, log
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from tests.worker_client.materials import TINY, pattern_rows, write_shard
+from worker_client.cli.main import main
 from worker_client.data.errors import DataError
 from worker_client.evaluation.evaluate import Evaluator
 from worker_client.evaluation.windows import batches, windows
@@ -102,3 +104,34 @@ def test_a_file_that_is_no_adapter_is_refused(evaluator, tmp_path):
     (tmp_path / "a.safetensors").write_bytes(b"<html>")
     with pytest.raises(SnapshotRefused):
         evaluator.use(tmp_path / "a.safetensors")
+
+
+def test_articles_are_scored_by_language(tiny_models, tmp_path, capsys):
+    rows = [
+        ("tr", "Güneş doğdu."),
+        ("en", "The sun rose."),
+        ("tr-TR", "Kuşlar öttü."),
+        (None, "xy"),
+    ]
+    lines = [json.dumps({"body": body} | ({"language": tag} if tag else {})) for tag, body in rows]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    (tmp_path / "b.md").write_text("Plain text.")
+    arguments = ["evaluate", TINY.id, "--models-dir", str(tiny_models), "--device", "cpu"]
+    arguments += ["--threads", "1", "--text", str(tmp_path / "a.jsonl"), str(tmp_path / "b.md")]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    sizes = {name: score["bytes"] for name, score in found["languages"].items()}
+    turkish = [body for tag, body in rows if tag and tag.startswith("tr")]
+    assert sizes == {
+        "en": len("The sun rose.") - 1,
+        "tr": sum(len(body.encode()) - 1 for body in turkish),
+        "und": 1 + len("Plain text.") - 1,
+    }
+    nats = sum(score["loss"] * score["tokens"] for score in found["languages"].values())
+    assert found["tokens"] == sum(sizes.values())  # a token of this tokenizer is a byte
+    assert found["loss"] == pytest.approx(nats / found["tokens"])
+    assert main(arguments) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said[1:4]] == ["en", "tr", "und"]
+    assert said[2].split()[2] == f"{found['languages']['tr']['perplexity']:.2f}"
+    assert said[4].startswith(f"{found['bits_per_byte']:.4f} bits per byte")
