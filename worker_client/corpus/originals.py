@@ -10,6 +10,8 @@ from worker_client.corpus.fingerprint import Fingerprint, similarity
 from worker_client.corpus.quality import Reason
 
 CACHE_KIB = 16 * 1024
+# Articles made of one mould are candidates of each other; comparing them all would never end.
+MOST_CANDIDATES = 256
 _TABLES = """
 CREATE TABLE IF NOT EXISTS piece (number INTEGER PRIMARY KEY, sha256 TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS tally (language TEXT, name TEXT, amount INTEGER NOT NULL,
@@ -22,6 +24,12 @@ CREATE TABLE IF NOT EXISTS band (key INTEGER, original INTEGER, PRIMARY KEY (key
 _ADD = (
     "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET amount = amount + excluded.amount"
 )
+_LIKELIEST = f"""
+SELECT signature FROM original JOIN
+    (SELECT original, COUNT(*) AS shared FROM band WHERE key IN ({{}})
+     GROUP BY original ORDER BY shared DESC, original LIMIT {MOST_CANDIDATES})
+    ON id = original
+"""
 
 
 class Originals:
@@ -69,11 +77,7 @@ class Originals:
 
     def _is_near(self, found: Fingerprint) -> bool:
         asked = ", ".join("?" * len(found.bands))
-        candidates = self._rows.execute(
-            "SELECT signature FROM original WHERE id IN "
-            f"(SELECT original FROM band WHERE key IN ({asked}))",
-            found.bands,
-        )
+        candidates = self._rows.execute(_LIKELIEST.format(asked), found.bands)
         return any(
             similarity(found.signature, other) >= self._least_similarity for (other,) in candidates
         )

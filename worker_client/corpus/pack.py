@@ -18,6 +18,7 @@ from worker_client.data.pack import Counts, encode, pack_tokens
 from worker_client.models.progress import Progress, silent
 
 NAME, INDEX, BYTE_LENGTHS = "pack", "documents.sqlite3", "byte-lengths.npy"
+TOKENS = "tokens-{}.i4"
 HELD_OUT = 0.01
 
 
@@ -59,7 +60,10 @@ def pack(
         _tokenise_all(step.folder, files, packing, processes, progress)
         splits = _pack_all(step.folder, files, packing, processes, progress)
         np.save(step.folder / BYTE_LENGTHS, codec.byte_lengths)
-        return step.finish({**plan, "languages": _by_language(splits)})
+        report = step.finish({**plan, "languages": _by_language(splits)})
+        for path in step.folder.glob(TOKENS.format("*")):
+            path.unlink()
+        return report
 
 
 def _tokenise_all(
@@ -95,7 +99,7 @@ def tokenise_piece(job: tuple[int, Path], folder: Path, packing: Packing) -> lis
 
 
 def tokens_file(folder: Path, piece: int) -> Path:
-    return folder / f"tokens-{piece:06d}.i4"
+    return folder / TOKENS.format(f"{piece:06d}")
 
 
 def _lines(number: int, path: Path, packing: Packing) -> Iterator[tuple[str, Document]]:

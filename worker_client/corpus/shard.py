@@ -58,7 +58,7 @@ def shard(
         DataError: too few rows, or a folder that holds other shards.
     """
     packed = Step(corpus, PACK).report()
-    step = Step(corpus, "shard", folder, LIST_FILE)
+    step = Step(corpus, "shard", folder, LIST_FILE, ("*.safetensors", SPOOL))
     names = ("corpus", "tokenizer", "seq", "held-out", "seed")
     plan = {name: packed[name] for name in names}
     plan |= {"shards": shards, "by-language": by_language, "source": source, "licence": licence}

@@ -16,16 +16,23 @@ from worker_client.state.atomic import sync_folder
 from worker_client.state.lock import FolderLock, StateBusy
 
 PLAN, LOCK = "plan.json", "lock"
+# To be raised when a plan no longer gives the bytes that it gave.
+VERSION = 1
 
 
 class Step:
-    """One step's own folder, inside the corpus's unless told otherwise."""
+    """One step's own folder in the corpus's, or another; of that one's files ``makes`` are its."""
 
     def __init__(
-        self, corpus: Path, name: str, folder: Path | None = None, report: str = "report.json"
+        self,
+        corpus: Path,
+        name: str,
+        folder: Path | None = None,
+        report: str = "report.json",
+        makes: tuple[str, ...] = (),
     ) -> None:
         self.name, self.corpus, self.folder = name, corpus, folder or corpus / name
-        self._report = self.folder / report
+        self._report, self._makes = self.folder / report, makes
 
     @property
     def is_done(self) -> bool:
@@ -56,15 +63,27 @@ class Step:
             raise DataError(f"another process is at work in {self.corpus}; wait for it") from None
         try:
             if again and (self.folder / PLAN).is_file():
-                shutil.rmtree(self.folder)
+                self._clear()
             self.folder.mkdir(parents=True, exist_ok=True)
             self._agree(plan)
             yield
         finally:
             lock.release()
 
+    def _clear(self) -> None:
+        """In an order that leaves nothing to be mistaken for work of a new plan, if killed."""
+        if self._makes:
+            for pattern in (*self._makes, "*.part", self._report.name, PLAN):
+                for path in self.folder.glob(pattern):
+                    path.unlink()
+            return
+        old = self.folder.with_name(f"{self.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        self.folder.rename(old)
+        shutil.rmtree(old)
+
     def _agree(self, plan: dict) -> None:
-        path, text = self.folder / PLAN, to_text(plan)
+        path, text = self.folder / PLAN, to_text({"version": VERSION, **plan})
         if not path.exists():
             if self.is_done:
                 raise DataError(f"{self.folder} holds other work; name another folder")

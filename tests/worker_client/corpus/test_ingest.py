@@ -55,6 +55,7 @@ def test_what_is_done_is_not_done_again(articles, tmp_path):
     assert file.stat().st_mtime_ns == before
     ingest(tmp_path, [articles], RULES, again=True)
     assert file.stat().st_mtime_ns > before
+    assert {path.name for path in tmp_path.iterdir()} == {"ingest", "lock"}
 
 
 def test_other_rules_or_inputs_are_refused(articles, tmp_path):

@@ -78,6 +78,17 @@ def test_the_list_describes_the_corpus(corpus, tmp_path):
     assert turkish["title"] == "Vapur" and turkish["text"].startswith("Vapur günde iki kez")
 
 
+def test_again_leaves_alone_what_it_did_not_make(corpus, tmp_path):
+    out = tmp_path / "out"
+    shard(corpus, out, 4)
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match="other shards; add --again"):
+        shard(corpus, out, 2)
+    report = shard(corpus, out, 2, again=True)
+    made = {row["file"] for row in report["shards"] + report["held_out"]}
+    assert {path.name for path in out.iterdir()} == made | {"shards.json", "plan.json", "notes.txt"}
+
+
 def test_processes_change_nothing(corpus, tmp_path):
     one, other = (shard(corpus, tmp_path / str(n), 4, processes=n) for n in (1, 2))
     assert one == other
