@@ -62,3 +62,17 @@ class Outcome(BaseModel):
     @property
     def last(self) -> Point:
         return self.points[-1]
+
+
+def exchanged(
+    setting: Setting, model_bytes: int, steps: int, files: tuple[int, int]
+) -> tuple[int, int]:
+    """Bytes that all clients have sent and fetched after ``steps`` of each.
+
+    Of rounds, those of ``files``, results and updates. Synchronous training sends every gradient
+    and fetches every mean; nobody does that here, so it is arithmetic. One machine sends nothing.
+    """
+    if setting.is_rounds:
+        return files
+    each = steps * model_bytes * setting.clients if setting.kind == "synchronous" else 0
+    return each, each

@@ -18,6 +18,7 @@ Division = Literal["equal", "language"]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[A-Za-z]+)?$")]
 Clients = Annotated[int, Field(ge=1, le=64)]
 InnerSteps = Annotated[int, Field(ge=1, le=10_000)]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 Percent = Annotated[float, Field(ge=0)]
 
 
@@ -171,7 +172,7 @@ class Plan(Part):
     ``step_seconds``: how long a client's step takes, where other computers than this are meant.
     """
 
-    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)
+    name: Slug
     title: str = Field(min_length=1, max_length=120)
     description: str = Field(default="", max_length=4000)
     format: str

@@ -15,7 +15,7 @@ from coordination.store.local import BlobStore
 from modelen_site.demo.children import Child, Children, Lines
 from modelen_site.demo.places import HOST, KEPT, SITE_SETTINGS, free_port
 from modelen_site.demo.plan import DemoFailed
-from modelen_site.experiments.cells import Cell, Outcome, Point
+from modelen_site.experiments.cells import Cell, Outcome, Point, exchanged
 from modelen_site.experiments.judge import Judge
 from modelen_site.experiments.plan import Plan, PlanRefused
 from modelen_site.experiments.simulate import is_due
@@ -186,8 +186,9 @@ class RealRun:
 
     def _point(self, judge: Judge, told: Told, number: int, snapshot: Path) -> Point:
         work, (loss, by_language) = self.work, judge.test(snapshot)
-        tokens = number * work.steps * work.batch_size * work.workers * self.plan.seq_len
-        up, down = told.until(number)
+        steps = number * work.steps
+        tokens = steps * work.batch_size * work.workers * self.plan.seq_len
+        up, down = exchanged(self.setting, self.format.data_bytes, steps, told.until(number))
         return Point(
             round=number, tokens=tokens, up=up, down=down, loss=loss, by_language=by_language
         )

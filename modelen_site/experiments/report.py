@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from modelen_site.experiments.cells import How
-from modelen_site.experiments.plan import Setting
+from modelen_site.experiments.plan import Setting, Slug
 
 LINKS_MBIT = (10, 50, 1000)
 
@@ -78,7 +78,7 @@ class Failure(BaseModel):
 class Report(BaseModel):
     """Everything that pages, tables and plots are made from."""
 
-    name: str
+    name: Slug
     title: str
     description: str
     how: How

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from modelen_site.experiments.cells import Cell, Outcome, Point
+from modelen_site.experiments.cells import Cell, Outcome, Point, exchanged
 from modelen_site.experiments.coordinator import FileCoordinator
 from modelen_site.experiments.judge import Judge
 from modelen_site.experiments.plan import Plan
@@ -121,17 +121,11 @@ class Simulation:
         """``steps`` of each client are done."""
         work, (loss, by_language) = self.work, self.judge.test(snapshot)
         tokens = steps * work.batch_size * work.workers * self.plan.seq_len
-        up, down = self._bytes(steps)
+        files = self.up, self.down
+        up, down = exchanged(self.setting, self.format.data_bytes, steps, files)
         self.points.append(
             Point(round=number, tokens=tokens, up=up, down=down, loss=loss, by_language=by_language)
         )
-
-    def _bytes(self, steps: int) -> tuple[int, int]:
-        """Of synchronous training by arithmetic: nobody sends gradients here."""
-        if self.setting.kind == "synchronous":
-            each = steps * self.format.data_bytes * self.setting.clients
-            return each, each
-        return (0, 0) if self.setting.kind == "single" else (self.up, self.down)
 
     def _residual(self, client: int) -> Path:
         return self.folder / f"residual-{client}.f32"
