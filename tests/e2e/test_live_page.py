@@ -187,3 +187,8 @@ def test_accessibility_rules_of_axe_hold(visit, run):
         for path in ("/", f"/c/{run.slug}/"):
             page = visit(path, color_scheme=scheme, bypass_csp=True)
             look(page)
+    _publish(run, range(1, 4))
+    RefusalCount.objects.create(run=run, code="norm_asimi", count=1234)
+    page = visit(f"/c/{run.slug}/", bypass_csp=True)
+    page.get_by_text("Round by round").click()
+    look(page)
