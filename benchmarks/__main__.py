@@ -16,6 +16,7 @@ BENCHMARKS = (
     "faults",
     "fuzz",
     "verification",
+    "measures",
     "directory",
     "rounds",
 )

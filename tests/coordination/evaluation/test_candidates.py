@@ -216,4 +216,4 @@ def test_admins_see_what_was_measured(run, trio, admin_client):
     _train(ada)
     _measure(bob)
     page = admin_client.get("/admin/coordination/check/").content.decode()
-    assert "0.5 / 0.4 / -0.025" in page
+    assert "0.5, 0.4, -0.025" in page
