@@ -53,3 +53,15 @@ REPEATING_MUTANTS = [
     Mutant("no reason told", "dispute-lost", '"kod": "dogrulama_tutmadi"}\n', '"kod": "baska"}\n'),
     Mutant("the author is always right", "dispute-lost", '            target.fate = {"durum": "elendi", "kod": "dogrulama_tutmadi"}\n            del self.results[target.parca]\n', ""),
 ]  # fmt: skip
+
+# Of ``measuring_coordinator.py``.
+MEASURING_MUTANTS = [
+    Mutant("nothing to measure", "measure-lease", 'aday = [{"adaptor"', 'aday = [] and [{"adaptor"'),
+    Mutant("another job", "measure-lease", '"aday": aday, "veri": self.file_ref("/ayrik")}', '"aday": aday, "veri": None}'),
+    Mutant("tokens miscounted", "measure-data", 'told = {"token": str(self.predicted)', 'told = {"token": str(self.predicted + rows)'),
+    Mutant("any loss", "measure-refused", "right = 0 <= loss <= 1e6", "right = True"),
+    Mutant("tokens not compared", "measure-refused", "refuse_unless(right and counted, 400", "refuse_unless(right, 400"),
+    Mutant("measurements refused", "measure-taken", "right = 0 <= loss <= 1e6", "right = False"),
+    Mutant("measurements wait", "measure-used", '{"durum": "kullanildi"}', '{"durum": "bekliyor"}'),
+    Mutant("bits a token", "measure-told", "loss * self.predicted / math.log(2) / self.predicted_bytes", "loss / math.log(2)"),
+]  # fmt: skip

@@ -23,7 +23,7 @@ CLOSED = {check.id for check in coordinator.select(["closed-*"])}
 NOT_INT8 = {"encoding-four-bits", "encoding-positions", "encoding-not-finite"}
 OPTIONAL = (
     "register-", "receipts-", "progress-", "chunk-", "accepted-chunks", "expired-", "encoding-",
-    "merge-encoded", "update-", "verify-", "dispute-",
+    "merge-encoded", "update-", "measure-", "verify-", "dispute-",
 )  # fmt: skip
 
 
@@ -47,21 +47,22 @@ def test_the_embedded_coordinator_keeps_to_all_of_it(tmp_path: Path) -> None:
         site.start()
         found = by_result(examine(site.base("suite")))
     assert not found[Result.FAILED]
-    assert all(id.startswith("update-") for id in found[Result.ABSENT])
+    assert all(id.startswith(("update-", "measure-")) for id in found[Result.ABSENT])
     # Its server closes a line that ends too early, without an answer that nobody could read.
     assert hidden(found) == (HIDDEN | CLOSED | NOT_INT8 | {"result-short"}) - {"lease-limit"}
 
 
-def test_the_embedded_coordinator_with_updates_and_closed(tmp_path: Path) -> None:
+def test_the_embedded_coordinator_measured_with_updates_and_closed(tmp_path: Path) -> None:
     with Site(tmp_path) as site:
         site.make_run("updates", rounds=2, downlink="int8", rule="mean")
+        site.make_run("measured", rounds=1, languages=["tr"])
         site.make_run("closed", open_to_all=False)
         site.start()
+        parts = {"updates": "update-*", "measured": "measure-*", "closed": "closed-*"}
         found = by_result(
-            [*examine(site.base("updates"), "update-*"), *examine(site.base("closed"), "closed-*")]
+            [o for slug, part in parts.items() for o in examine(site.base(slug), part)]
         )
-    assert not found[Result.FAILED]
-    assert len(found[Result.PASSED]) == len(CLOSED) + len(coordinator.select(["update-*"]))
+    assert found[Result.PASSED] == {check.id for check in coordinator.select(parts.values())}
 
 
 def test_a_closed_run_fails_no_check(tmp_path: Path, run_folder: Path) -> None:

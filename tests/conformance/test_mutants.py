@@ -13,6 +13,7 @@ from tests.conformance.part_mutants import (
     BF16_MUTANTS,
     ENCODING_MUTANTS,
     INT4_MUTANTS,
+    MEASURING_MUTANTS,
     REPEATING_MUTANTS,
     TOPK_MUTANTS,
     UPDATE_MUTANTS,
@@ -44,6 +45,7 @@ SUBJECTS = [
     Subject("topk", ENCODING, TOPK_MUTANTS, (*REFERENCE, "encoding=topk")),
     Subject("bf16", ENCODING, BF16_MUTANTS, (*REFERENCE, "encoding=bf16")),
     Subject("update", ENCODING, UPDATE_MUTANTS),
+    Subject("measuring", FULLER.with_name("measuring_coordinator.py"), MEASURING_MUTANTS),
     Subject("repeating", REPEATING, REPEATING_MUTANTS, ("tur_sayisi=3",)),
 ]
 FAULTS = [mutant for subject in SUBJECTS for mutant in subject.mutants]

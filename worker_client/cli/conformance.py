@@ -24,13 +24,17 @@ results of its own making and brings the run to its end. Make one that is open, 
 works on, with 2 rounds, 2 shards and short leases:
 
   sure        5 to 10 s     so that a lease can be seen to expire
-  tur_sayisi  2             so that a second round shows what momentum does
-  n_parca     2             3 show the limit of tasks per worker as well
+  tur_sayisi  2             so that a second round shows what momentum does; 3 show disputes
+  n_parca     2             3 where there are chunks, encodings or repetitions
   a round's deadline far away, one result per unit to close it
 
 With this project's server that is
-  manage.py create_run suite --format FORMAT --data SHARDS --rounds 2 --lease-seconds 5
-A test takes about a minute. Files are fetched whole: choose a small format.
+  manage.py create_run suite --format FORMAT --data SHARDS --rounds 2 --lease-seconds 5 --rule mean
+A test takes one to three minutes. Files are fetched whole: choose a small format.
+
+What a run has only one of needs a run of its own: an encoding (encoding-*), fark (update-*),
+olc (measure-*), a closed run (closed-*). dogrula (verify-*, dispute-*) takes workers at several
+addresses, so a coordinator at 127.0.0.1. docs/conformance.md has all of it.
 
 Every line of the table is one clause of docs/protocol-v1.md in the protocol's own words:
   passed           it holds, as far as one test can show

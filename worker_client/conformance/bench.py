@@ -120,11 +120,12 @@ class Bench:
         busy = {lease.volunteer.name for lease in self.held}
         free = [one for one in self.volunteers if one.name not in busy]
         if not free:
-            free = [self._new_volunteer()]
+            free = [self.newcomer()]
             self.volunteers += free
         return free[0]
 
-    def _new_volunteer(self) -> Volunteer:
+    def newcomer(self) -> Volunteer:
+        """A new pseudonym; raises NotObservable in a closed run."""
         self.demand_open()
         one = Volunteer(*draw())
         if self.register(one).status != 201:
@@ -181,7 +182,7 @@ class Bench:
             self.volunteers.remove(one)
             self.volunteers.append(one)
             if len(self.volunteers) < FEW:
-                self.volunteers.insert(0, self._new_volunteer())
+                self.volunteers.insert(0, self.newcomer())
         return reply
 
     def neighbour(self, number: int) -> Volunteer:
@@ -199,7 +200,7 @@ class Bench:
             raise NotObservable(
                 f"it takes several addresses, so a coordinator at 127.0.0.1: {error}"
             ) from None
-        one = self._new_volunteer()
+        one = self.newcomer()
         one.source = source
         return one
 

@@ -23,6 +23,7 @@ from worker_client.conformance.checks import (  # noqa: E402, F401  isort: skip
     accepting,
     rounds,
     updates,
+    measuring,
     repeating,
     merging,
     disputing,

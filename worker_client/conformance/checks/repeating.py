@@ -81,7 +81,7 @@ def agreed(bench: Bench) -> Agreed:
         before = fate(bench, author.lease)
         to_author = bench.ask(author.lease.volunteer, isler=JOB)
         # Somebody else at the author's address.
-        to_neighbour = bench.ask(bench._new_volunteer(), isler=JOB)
+        to_neighbour = bench.ask(bench.newcomer(), isler=JOB)
         lease = lease_repetition(bench, bench.repeaters[0], author)
         verdict = repeat(bench, lease, author.vector)
         after, used = fate(bench, author.lease), fate(bench, lease)

@@ -3,19 +3,22 @@
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from worker_client.conformance import weights
-from worker_client.conformance.check import NotObservable, demand
+from worker_client.conformance.check import Failed, NotObservable, demand
+from worker_client.conformance.worker import material
 from worker_client.conformance.worker.checks import worker as check
 from worker_client.conformance.worker.hostile import tempt
 from worker_client.conformance.worker.rehearsal import Rehearsal
 from worker_client.conformance.worker.scene import Played, demand_taken, play
 from worker_client.conformance.worker.stage import Changes, Stage, StageLease
+from worker_client.contract import wire
 from worker_client.contract.encodings import CODECS
 
 # The same fields in each lease, whatever its round is.
 TASK: dict[str, Any] = {"tur": 1, "tur_sayisi": 2}
-PLAIN, AGAIN, TARGET = 1, 2, 3  # numbers of leases; one for each encoding follows
+PLAIN, AGAIN, TARGET, MEASURE = 1, 2, 3, 4  # numbers of leases; then one for each encoding
 AGREES = 0.05
 # What an encoding keeps of the direction, with room to spare.
 LEAST_COSINE = {"bf16": 0.99, "int8": 0.99, "int4": 0.9, "topk": 0.15}
@@ -33,7 +36,7 @@ def hedef(stage: Stage, **changes: Any) -> dict[str, Any]:
 
 def repeated(rehearsal: Rehearsal) -> Played:
     if "repeated" not in rehearsal.scenes:
-        stage = Stage(rehearsal.fmt, rounds=PLAIN + 2 + len(CODECS), with_about=False)
+        stage = Stage(rehearsal.fmt, rounds=MEASURE + len(CODECS), with_about=False)
 
         def target(lease: StageLease) -> dict[str, Any]:
             """A check whose copies beside ``hedef`` are of another task."""
@@ -41,10 +44,17 @@ def repeated(rehearsal: Rehearsal) -> Played:
                 return TASK
             return TASK | {"is": "dogrula", "hedef": hedef(stage), "tohum": 8}
 
+        def measure(lease: StageLease) -> dict[str, Any]:
+            """The snapshot twice, on data whose file says nothing of bytes."""
+            if not lease.does("olc"):
+                return TASK
+            aday = [{"adaptor": stage.file_ref("/adaptor")}] * 2
+            return TASK | {"is": "olc", "aday": aday}
+
         def in_encoding(name: str) -> Changes:
             return lambda lease: TASK | ({"kodlama": name} if lease.offers(name) else {})
 
-        stage.task_changes = [TASK, TASK, target, *map(in_encoding, CODECS)]
+        stage.task_changes = [TASK, TASK, target, measure, *map(in_encoding, CODECS)]
         rehearsal.scenes["repeated"] = play(rehearsal, stage)
     scene = rehearsal.scenes["repeated"]
     assert isinstance(scene, Played)
@@ -105,7 +115,7 @@ def target_trained(rehearsal: Rehearsal) -> str:
 def encoded_results(rehearsal: Rehearsal) -> str:
     scene, found = repeated(rehearsal), list[str]()
     plain = update_of(scene, PLAIN)
-    for number, codec in enumerate(CODECS.values(), TARGET + 1):
+    for number, codec in enumerate(CODECS.values(), MEASURE + 1):
         lease = next((one for one in scene.stage.leases if one.number == number), None)
         if lease is None or not lease.offers(codec.id):
             continue
@@ -124,6 +134,24 @@ def encoded_results(rehearsal: Rehearsal) -> str:
     return "cosine " + ", ".join(found)
 
 
+@check("measured", 'JSON `{"kayip": [...], "token": n, "bayt": n}`, one loss per candidate')
+def measured(rehearsal: Rehearsal) -> str:
+    scene = repeated(rehearsal)
+    lease = next((one for one in scene.stage.leases if one.number == MEASURE), None)
+    if lease is None or not lease.does("olc"):
+        raise NotObservable("isler does not name olc, which is optional")
+    try:
+        told = wire.Evaluation.model_validate_json(lease_of(scene, MEASURE).results[0])
+    except ValidationError as error:
+        raise Failed(f"no answer to olc: {wire.explain(error)}") from None
+    demand(len(told.losses) == 2, f"{len(told.losses)} losses for 2 candidates")
+    demand(told.losses[0] == told.losses[1], f"one snapshot twice, and losses {told.losses}")
+    tokens = material.SHARD_ROWS * (material.SEQ - 1)
+    found = (told.tokens, told.bytes)
+    demand(found == (tokens, 0), f"token and bayt are {found}, not {(tokens, 0)}")
+    return f"{told.losses[0]:.2f} nats per token"
+
+
 @check("hostile-jobs", "a worker gets only what its `isler` names")
 def hostile_jobs(rehearsal: Rehearsal) -> str:
     stage = Stage(rehearsal.fmt)
@@ -134,7 +162,10 @@ def hostile_jobs(rehearsal: Rehearsal) -> str:
         {"adaptor": stage.file_ref("/adaptor") | {"yol": "//127.0.0.1:9/adaptor"}},
     ]
     tasks: list[Changes] = [{"is": "dogrula", "hedef": hedef(stage, **w)} for w in wrong]
-    tasks += [{"is": "dogrula"}, {"is": "dogrula", "hedef": {}}, {"is": "on_isle"}]
+    aday = {"adaptor": stage.file_ref("/adaptor")}
+    candidates: list[list[Any]] = [[], [aday] * 17, [{"adaptor": {}}]]
+    tasks += [{"is": "olc", "aday": these} for these in candidates]
+    tasks += [{"is": "olc"}, {"is": "dogrula"}, {"is": "dogrula", "hedef": {}}, {"is": "on_isle"}]
     tempt(rehearsal, tasks)
     return f"{len(tasks)} tasks"
 
