@@ -55,7 +55,7 @@ def test_the_embedded_coordinator_keeps_to_all_of_it(tmp_path: Path) -> None:
 def test_the_embedded_coordinator_measured_with_updates_and_closed(tmp_path: Path) -> None:
     with Site(tmp_path) as site:
         site.make_run("updates", rounds=2, downlink="int8", rule="mean")
-        site.make_run("measured", rounds=1, languages=["tr"])
+        site.make_run("measured", rounds=1, languages=["tr", "en"])
         site.make_run("closed", open_to_all=False)
         site.start()
         parts = {"updates": "update-*", "measured": "measure-*", "closed": "closed-*"}

@@ -69,6 +69,25 @@ def measured(bench: Bench) -> Measured:
     return bench.scenes["measured"]
 
 
+# First, for a snapshot is measured once.
+@check("measure-refused", "Anything else is `bozuk_dosya`")
+def measure_refused(bench: Bench) -> str:
+    wrong: list[dict[str, object]] = [
+        {"kayip": []},
+        {"kayip": [math.nan]},
+        {"kayip": [-1.0]},
+        {"kayip": [2e6]},
+        {"token": 1},
+        {"bayt": -1},
+    ]
+    for changes in wrong:
+        held_out = lease_held_out(bench)
+        reply = bench.post(held_out.lease, held_out.answer(**changes))
+        demand(reply.status != 200, f"{reply}: {changes} was accepted")
+        expect(reply, Refusal.CORRUPT_FILE)
+    return f"{len(wrong)} answers"
+
+
 @check(
     "measure-lease",
     '`aday`: list of `{"adaptor": {...}, "sonuc"?: {...}, "kodlama"?, "veri"?: {...}, "parca"?}`, '
@@ -95,24 +114,6 @@ def measure_data(bench: Bench) -> str:
     found = told.metadata["token"]
     demand(found == str(told.tokens), f"token is {found}, and {told.tokens} are predicted")
     return f"{told.tokens} tokens of {told.utf8_bytes} bytes"
-
-
-@check("measure-refused", "Anything else is `bozuk_dosya`")
-def measure_refused(bench: Bench) -> str:
-    wrong: list[dict[str, object]] = [
-        {"kayip": []},
-        {"kayip": [math.nan]},
-        {"kayip": [-1.0]},
-        {"kayip": [2e6]},
-        {"token": 1},
-        {"bayt": -1},
-    ]
-    for changes in wrong:
-        held_out = lease_held_out(bench)
-        reply = bench.post(held_out.lease, held_out.answer(**changes))
-        demand(reply.status != 200, f"{reply}: {changes} was accepted")
-        expect(reply, Refusal.CORRUPT_FILE)
-    return f"{len(wrong)} answers"
 
 
 @check("measure-taken", 'JSON `{"kayip": [...], "token": n, "bayt": n}`, one loss per candidate')
