@@ -2,6 +2,7 @@
 
     python -m benchmarks.summaries            # SmolLM2-135M, Turkish newspaper columns
     python -m benchmarks.summaries --write    # also into benchmarks/results/summaries.json
+    python -m benchmarks.summaries --articles en.jsonl --seq 256    # articles with summaries
 
 Two volunteers train an adapter on pairs of column and summary, through a real server. Held-out
 columns are summarised before and after, and ROUGE tells how near that comes to what people kept of
@@ -20,11 +21,15 @@ from benchmarks.summaries.columns import SOURCE, fetch_articles
 from modelen_site.demo import places as demo_places
 from modelen_site.demo.places import Places
 from modelen_site.demo.plan import PLANS, Plan
+from modelen_site.demo.texts import by_digest
 from worker_client.cli.tables import evaluation_table
 from worker_client.data.article import Article
+from worker_client.data.documents import read_summarised
 
 RESULTS = Path(__file__).parents[1] / "results" / "summaries.json"
 DEFAULT = "smollm2-135m-lora-r16"
+# As many as there are columns; what is shorter leaves nothing out.
+MOST_ARTICLES, SHORTEST_BODY = 96, 300
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,15 +53,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     django.setup()
     from benchmarks.summaries.story import Story
 
-    articles = fetch_articles(options.wheel)
+    articles = _articles(options)
     held_out, train = articles[: options.held_out], articles[options.held_out :]
     before, after = Story(plan, found, port).tell(train, held_out)
     report = _report(plan, train, held_out, before, after)
     for title in ("before", "after"):
         print(f"\n{title.capitalize()}\n{evaluation_table(report[title])}")
-    if options.write:
+    if options.write and not options.articles:
         RESULTS.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
     return 0
+
+
+def _articles(options: argparse.Namespace) -> list[Article]:
+    if not options.articles:
+        return fetch_articles(options.wheel)
+    found = {article.body: article for article in read_summarised(options.articles)}
+    long_enough = [body for body in by_digest(found) if len(body) > SHORTEST_BODY]
+    return [found[body] for body in long_enough[:MOST_ARTICLES]]
 
 
 def _report(
@@ -82,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--held-out", type=int, default=16, help="columns that nobody trains on")
     parser.add_argument("--wheel", type=Path, help="the text's wheel, if it is here already")
+    parser.add_argument("--articles", type=Path, help=".jsonl instead of the columns")
     parser.add_argument("--write", action="store_true", help="keep the results as data")
     return parser
 

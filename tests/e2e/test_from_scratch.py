@@ -57,6 +57,16 @@ def test_held_out_text_is_predicted_better(site, folder):
     assert after < 0.7 * before
 
 
+def test_summaries_are_compared_with_their_articles_own(site, folder):
+    article = {"body": "One. Two. Three. Four.", "summary": "One. Two. Three.", "language": "en"}
+    (folder / "articles.jsonl").write_text(json.dumps(article) + "\n", "utf-8")
+    files = ("--summaries", str(folder / "articles.jsonl"))
+    said = site.manage("evaluate_run", SLUG, *files, "--tokenizer", str(folder / "tokenizer.json"))
+    (line,) = [line for line in said.splitlines() if line.startswith("rougeL")]
+    assert line.split()[4] == "1.000"  # of the first three sentences
+    assert "1 articles" in said
+
+
 def test_transformers_loads_what_is_exported(site, folder):
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
