@@ -12,10 +12,15 @@ _heard = False
 
 
 def listen() -> None:
-    """From now on SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt and are remembered."""
+    """From now on SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt and are remembered.
+
+    Whoever began it with ``nohup`` wants no end with the terminal: then SIGHUP stays ignored.
+    """
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _hear)
+        number = getattr(signal, name, None)
+        if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):
+            continue
+        signal.signal(number, _hear)
 
 
 def check() -> None:
