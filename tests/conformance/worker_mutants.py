@@ -54,5 +54,5 @@ WORKER_MUTANTS = [
     Mutant("reads for ever", "hostile-endless", "        if len(into) > limit:\n", "        if False:\n"),
     Mutant("hammers", "back-off", "pause(max(wait, random.uniform(0, min(300, 2**FAILURES))))", "pause(wait)"),
     Mutant("gives up", "back-off", "                    failed(wait)\n                    continue\n", '                    sys.exit("gave up")\n'),
-    Mutant("forgets at a restart", "wait-over-restart", "FAILURES = 0\n\n\nclass", "FAILURES = 0\nWAIT.unlink(missing_ok=True)\n\n\nclass"),
+    Mutant("forgets at a restart", "wait-over-restart", "FAILURES = 0\nNAME", "FAILURES = 0\nWAIT.unlink(missing_ok=True)\nNAME"),
 ]  # fmt: skip
