@@ -11,7 +11,7 @@ from rich.console import Console
 from worker_client.display import events
 from worker_client.display.screens import JsonLines, PlainLines, Terminal, open_display
 
-SAMPLES: dict[str, Any] = {"str": "text", "int": 3, "float": 1.5, "bool": True}
+SAMPLES: dict[str, Any] = {"str": "text", "int": 3, "float": 1.5, "bool": True, "list": [1.5, 2.0]}
 
 
 def _type_name(annotation: Any) -> str:
@@ -41,8 +41,9 @@ def test_every_event_is_a_json_object_and_a_line(kind):
 
 def test_the_names_that_programs_rely_on():
     assert {kind.name for kind in KINDS} == {
-        "started", "ready", "leased", "downloaded", "step", "trained", "uploaded", "verdict",
-        "fate", "registered", "waiting", "abandoned", "restarted", "stopping", "finished", "error",
+        "started", "ready", "leased", "downloaded", "step", "trained", "scored", "uploaded",
+        "verdict", "fate", "registered", "waiting", "abandoned", "restarted", "stopping",
+        "finished", "error",
     }  # fmt: skip
 
 
