@@ -7,9 +7,9 @@ rows that follow from the recipe. It shows less than a repetition: that the resu
 the task's result should be, not that it is the task's result and that nothing was added to it.
 
 ``benchmarks/measures.py`` measures it. Seen in one run by its method, of ``scratch-tiny`` in 20
-steps a round: honest results in ``topk`` gain on their own rows 0.93 to 1.07 times what they gain on
-rows of a like shard, and 1.25 times or more what they gain on another language's; another language's
-held-out loss rises by up to 3 %. A turned sign and noise lose on their own rows.
+steps a round: honest results in ``topk`` gain on their own rows 0.93 to 1.07 times what they gain
+on rows of a like shard, and 1.25 times or more what they gain on another language's; another
+language's held-out loss rises by up to 3 %. A turned sign and noise lose on their own rows.
 """
 
 from dataclasses import dataclass
