@@ -36,6 +36,7 @@ class Packages:
     """A folder with apt's lists, package files and what is in them."""
 
     def __init__(self, folder: Path) -> None:
+        folder = folder.resolve()  # apt-get and dpkg-deb run in a folder of it
         self._lists, self._files = folder / "lists", folder / "packages"
         self._unpacked = folder / "unpacked"
 
@@ -74,8 +75,8 @@ class Packages:
     def _apt(self, *words: str) -> None:
         """With lists of its own: no root is needed, and none of the system's are touched."""
         options = {
-            "Dir::State::lists": self._lists.resolve(),
-            "Dir::Cache": self._lists.resolve() / "cache",
+            "Dir::State::lists": self._lists,
+            "Dir::Cache": self._lists / "cache",
             "Acquire::Languages": ",".join(PACKAGES),
             "Acquire::GzipIndexes": "false",
             "APT::Sandbox::User": "",

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -50,20 +50,20 @@ class Grid:
     def clear(self, cell: Cell) -> None:
         shutil.rmtree(self.folder / "work" / cell.key, ignore_errors=True)
 
-    def choosing(self) -> list[Cell]:
-        """Every setting with every learning rate, on the first seed."""
+    def choosing(self, settings: Sequence[Setting]) -> list[Cell]:
+        """Each of ``settings`` with every learning rate, on the first seed."""
         plan = self.plan
         return [
             Cell(setting=setting, lr=lr, seed=plan.seeds[0])
-            for setting in plan.in_order
+            for setting in settings
             for lr in plan.learning_rates
         ]
 
-    def repeating(self) -> list[Cell]:
-        """Every setting with the rate it has chosen, on the other seeds."""
+    def repeating(self, settings: Sequence[Setting]) -> list[Cell]:
+        """Each of ``settings`` with the rate it has chosen, on the other seeds."""
         return [
             Cell(setting=setting, lr=lr, seed=seed)
-            for setting in self.plan.in_order
+            for setting in settings
             if (lr := self.chosen(setting)) is not None
             for seed in self.plan.seeds[1:]
         ]
@@ -91,7 +91,7 @@ class Grid:
             for setting in self.plan.settings
             for seed in self.plan.seeds[1:]
         ]
-        return sum(map(self.cost, self.missing([*self.choosing(), *later])))
+        return sum(map(self.cost, self.missing([*self.choosing(self.plan.settings), *later])))
 
     def _path(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.key}.json"

@@ -217,10 +217,11 @@ class Plan(Part):
         return [setting for arm in self.arms for setting in arm.settings()]
 
     @property
-    def in_order(self) -> list[Setting]:
-        """What bars speak of first: a grid takes hours."""
+    def stages(self) -> list[list[Setting]]:
+        """What bars speak of, and then the rest: a grid takes hours."""
         wanted = {self.find(choice) for bar in self.bars for choice in (bar.of, bar.against)}
-        return sorted(self.settings, key=lambda setting: setting not in wanted)
+        stages = [[s for s in self.settings if (s in wanted) is first] for first in (True, False)]
+        return [settings for settings in stages if settings]
 
     def find(self, choice: Choice) -> Setting:
         found = [setting for setting in self.settings if choice.fits(setting)]

@@ -46,8 +46,9 @@ class Story:
         """Run what is missing and write the report; its folder."""
         speed = self.announce(processes)
         with Steps(self.console, self.grid.steps_left()) as steps:
-            for cells in (self.grid.choosing, self.grid.repeating):
-                self._run(self.grid.missing(cells()), processes, steps)
+            for settings in self.plan.stages:
+                for cells in (self.grid.choosing, self.grid.repeating):
+                    self._run(self.grid.missing(cells(settings)), processes, steps)
         return self._report(speed, out or self.grid.folder / "report")
 
     def announce(self, processes: int) -> Speed:
