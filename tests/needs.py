@@ -32,6 +32,7 @@ def _program(name: str, package: str) -> Need:
 NEEDS = {
     "chromium": _program("chromium", "chromium"),
     "curl": _program("curl", "curl"),
+    "dpkg-deb": _program("dpkg-deb", "dpkg"),
     "faketime": _program("faketime", "faketime"),
     "gettext": _program("msgfmt", "gettext"),
     "namespaces": Need(

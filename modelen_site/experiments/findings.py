@@ -38,7 +38,7 @@ def find(grid: Grid, facts: Facts) -> Report:
     if target is not None:
         rows = [_with_target(plan, row, target, facts) for row in rows]
     every = [outcome for found in outcomes.values() for outcome in found]
-    tried = [outcome for cell in grid.choosing() if (outcome := grid.outcome(cell))]
+    tried = [outcome for cell in grid.choosing(plan.settings) if (outcome := grid.outcome(cell))]
     return Report(
         **plan.model_dump(include={"name", "title", "description", "format", "seq_len"}),
         **plan.model_dump(include={"batch_size", "tokens", "seeds", "learning_rates"}),
@@ -68,7 +68,7 @@ def _failure(outcome: Outcome) -> Failure:
 
 def _outcomes(grid: Grid, setting: Setting) -> list[Outcome]:
     """With the chosen learning rate, of each seed that is done."""
-    cells = [cell for cell in (*grid.choosing(), *grid.repeating()) if cell.setting == setting]
+    cells = grid.choosing([setting]) + grid.repeating([setting])
     lr = grid.chosen(setting)
     found = [grid.outcome(cell) for cell in cells if cell.lr == lr]
     return [outcome for outcome in found if outcome and outcome.validation is not None]

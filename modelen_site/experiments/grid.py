@@ -16,18 +16,19 @@ from modelen_site.experiments.texts import Documents, digest_of, whole_file
 FIELDS = {"format", "seq_len", "batch_size", "tokens", "points", "text"}
 
 
-def grid_folder(root: Path, plan: Plan, documents: Documents, how: How) -> Path:
-    """Where this plan's cells are kept; another text or another number is another folder."""
+def name_of(plan: Plan, documents: Documents, how: How) -> str:
+    """Names this plan's cells; another text or another number is another name."""
     told = json.dumps([plan.model_dump(mode="json", include=FIELDS), digest_of(documents), how])
-    return root / plan.name / f"{how}-{sha256(told.encode()).hexdigest()[:12]}"
+    return f"{how}-{sha256(told.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The cells of ``plan`` and what is known of them in ``folder``."""
+    """The cells of ``plan``: their outcomes are kept in ``outcomes``, all else in ``folder``."""
 
     plan: Plan
     folder: Path
+    outcomes: Path
 
     def outcome(self, cell: Cell) -> Outcome | None:
         with suppress(OSError, ValueError):
@@ -94,4 +95,4 @@ class Grid:
         return sum(map(self.cost, self.missing([*self.choosing(self.plan.settings), *later])))
 
     def _path(self, cell: Cell) -> Path:
-        return self.folder / "cells" / f"{cell.key}.json"
+        return self.outcomes / f"{cell.key}.json"

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from modelen_site.experiments.cells import Cell, How, Outcome
 from modelen_site.experiments.findings import Facts, find
-from modelen_site.experiments.grid import Grid, grid_folder
+from modelen_site.experiments.grid import Grid, name_of
 from modelen_site.experiments.labels import labels_of
 from modelen_site.experiments.markdown import as_markdown
 from modelen_site.experiments.plan import read_plan
@@ -28,14 +28,23 @@ Watch = Callable[[int], object]
 
 
 class Story:
-    """``root`` keeps grids and reports; ``command`` is what a report says it was made with."""
+    """``root`` keeps grids and reports; ``command`` is what a report says it was made with.
+    ``outcomes`` keeps those of cells elsewhere, such as among files under version control."""
 
     def __init__(
-        self, file: Path, root: Path, how: How, command: str, console: Console | None = None
+        self,
+        file: Path,
+        root: Path,
+        how: How,
+        command: str,
+        console: Console | None = None,
+        outcomes: Path | None = None,
     ) -> None:
         self.plan, self.how, self.command = read_plan(file), how, command
         documents = read_documents(self.plan.text, file.parent)
-        self.grid = Grid(self.plan, grid_folder(root, self.plan, documents, how))
+        folder = root / self.plan.name / name_of(self.plan, documents, how)
+        kept = outcomes / folder.name if outcomes else folder / "cells"
+        self.grid = Grid(self.plan, folder, kept)
         with bars() as progress:
             target = self.grid.folder / "text"
             self.texts = prepare_texts(self.plan, documents, target, progress)
@@ -63,7 +72,7 @@ class Story:
             f"{plan.title}: {cells} cells, {steps} steps to take at {1e3 * speed.step:.1f} ms, "
             f"{side_by_side} at a time: about {_duration(seconds)}"
         )
-        self._say(f"Kept in {self.grid.folder}; stopped, the same command goes on from there")
+        self._say(f"Kept in {self.grid.outcomes}; stopped, the same command goes on from there")
         return speed
 
     def _speed(self, is_needed: bool) -> Speed:

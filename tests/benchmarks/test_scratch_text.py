@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from subprocess import run
 
 import pytest
 
@@ -115,3 +116,18 @@ def test_what_is_english_short_or_repeated_is_not_taken(packages):
     assert (article.title, article.category, article.language) == ("a(1)", "man 1", "de")
     assert article.summary == GERMAN[0]
     assert article.body == "Und noch ein zweiter, damit es etwas zu erzählen gibt."
+
+
+@pytest.mark.needs("dpkg-deb")
+def test_packages_are_unpacked_into_a_relative_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    packages = Packages(Path("var"))
+    built, files = tmp_path / "built", tmp_path / "var" / "packages"
+    (built / "DEBIAN").mkdir(parents=True)
+    files.mkdir(parents=True)
+    control = "Package: greeting\nVersion: 1\nArchitecture: all\nMaintainer: A B <a@example.org>\n"
+    (built / "DEBIAN" / "control").write_text(control + "Description: says hello\n")
+    (built / "hello").write_text("hello")
+    run(["dpkg-deb", "--build", built, files / "greeting_1_all.deb"], check=True)
+    packages._unpack("greeting")
+    assert (packages.folder("greeting") / "hello").read_text() == "hello"

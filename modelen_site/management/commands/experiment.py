@@ -42,6 +42,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--estimate", action="store_true", help="only say how long it will take"
         )
+        parser.add_argument(
+            "--outcomes", type=Path, help="folder that keeps what cells came to (default: in var/)"
+        )
         parser.add_argument("--out", type=Path, help="folder for the report (default: in var/)")
         parser.add_argument(
             "--publish", action="store_true", help="show the report on this site's pages"
@@ -62,7 +65,8 @@ class Command(BaseCommand):
     def _tell(self, options: dict[str, Any]) -> None:
         command = shlex.join(["manage.py", *sys.argv[1:]])
         how: How = "real" if options["real"] else "simulation"
-        story = Story(options["file"], settings.MODELEN_VAR / "experiments", how, command)
+        root, outcomes = settings.MODELEN_VAR / "experiments", options["outcomes"]
+        story = Story(options["file"], root, how, command, outcomes=outcomes)
         if options["estimate"]:
             story.announce(options["processes"])
             return

@@ -30,7 +30,7 @@ def test_what_bars_speak_of_is_trained_first():
     arm = DILOCO | {"clients": [1, 2, 4]}
     bar = {"title": "x", "of": {"arm": "DiLoCo", "clients": 4}, "at_most_percent": 1}
     plan = make_plan(arms=[arm], bars=[bar | {"against": {"arm": "DiLoCo", "clients": 2}}])
-    assert [setting.clients for setting in plan.in_order] == [2, 4, 1]
+    assert [[s.clients for s in settings] for settings in plan.stages] == [[2, 4], [1]]
 
 
 def test_fedavg_takes_the_mean_itself():

@@ -53,7 +53,7 @@ def grid(tmp_path):
     def make(losses, **fields):
         """``losses``: (arm's place, lr, seed) -> (validation, test loss, up, down)."""
         plan = make_plan(arms=ARMS, seeds=[0, 1], learning_rates=[1e-3, 1e-2, 1e-1], **fields)
-        made = Grid(plan, tmp_path)
+        made = Grid(plan, tmp_path, tmp_path / "cells")
         for (place, lr, seed), (validation, loss, *sizes) in losses.items():
             cell = Cell(setting=plan.settings[place], lr=lr, seed=seed)
             made.save(outcome(cell, validation, loss, *sizes))
