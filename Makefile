@@ -15,6 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 PEERS_PIP := $(VENV)/bench/bin/python -m pip --disable-pip-version-check install
+OUTCOMES := benchmarks/results/experiments/scratch/outcomes
 CATALOGUES := $(wildcard locale/*/LC_MESSAGES/*.po)
 
 # What `check --deploy` judges; nothing listens at these addresses.
@@ -91,7 +92,7 @@ bench: install-dev $(VENV)/bench/installed ## Measure memory, merge time and rou
 bench-scratch: install-dev ## Train a small model from scratch in every way: over half a day, resumes
 	$(BIN)/python -m benchmarks.scratch_text
 	$(BIN)/python -m benchmarks.corpus
-	$(BIN)/python manage.py experiment benchmarks/experiments/scratch.toml
+	$(BIN)/python manage.py experiment benchmarks/experiments/scratch.toml --outcomes $(OUTCOMES)
 
 bench-scratch-quick: install-dev ## The same with the tiny model and little text, in two minutes
 	$(BIN)/python manage.py experiment benchmarks/experiments/quick.toml
