@@ -62,6 +62,13 @@ def snapshots(folder: Path) -> Iterator[Target]:
 
 
 @contextmanager
+def candidates(folder: Path) -> Iterator[Target]:
+    from tests.fuzzing.readers import CandidateReader, Weights, odd_format
+
+    yield CandidateReader(Weights(folder, odd_format()))
+
+
+@contextmanager
 def messages(folder: Path) -> Iterator[Target]:
     from tests.fuzzing.wires import Wires
 
@@ -114,7 +121,8 @@ TARGETS: dict[str, tuple[int, Callable[[Path], AbstractContextManager[Target]]]]
     "encoded results": (6, deltas),
     "updates": (4, updates),
     "snapshot reader": (10, snapshots),
-    "messages": (30, messages),
+    "candidates": (4, candidates),
+    "messages": (26, messages),
     "endpoints": (10, endpoints),
     "client": (8, client),
     "server": (1, server),

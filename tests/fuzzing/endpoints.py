@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import random
 from collections.abc import Callable
 from ipaddress import ip_address
@@ -13,16 +12,22 @@ from urllib.parse import quote
 
 from coordination.models import Lease, Unit
 from coordination.rounds.reconcile import reconcile
-from coordination.storage import blobs, result_vector, snapshot_vector
-from tests.coordination.making import WorkerOf, make_run
-from tests.fuzzing import files, judging, messages, wires
+from coordination.storage import result_vector, snapshot_vector
+from tests.coordination.making import WorkerOf, make_run, vector, write_weights
+from tests.fuzzing import files, judging, messages, rules, wires
+from tests.fuzzing.asking import (
+    HEADERS,
+    RANGES,
+    TEXTS,
+    header_text,
+    judge_answer,
+    judge_part,
+    raise_if,
+)
+from tests.fuzzing.measuring import Measuring
 from tests.fuzzing.running import Wrong
 from worker_client.contract.encodings import CODECS
-from worker_client.contract.errors import Refusal
 
-REFUSALS = {refusal.code: refusal for refusal in Refusal}
-# Not a mistake of the coordinator's: being checked, a full disk, a limit of work at once.
-MAY_BE_5XX = {Refusal.CHECKING.code, Refusal.DISK_FULL.code, Refusal.BUSY.code}
 ENCODING = "int8"
 RUN: dict[str, Any] = {
     "encoding": ENCODING,
@@ -35,49 +40,10 @@ RUN: dict[str, Any] = {
     "max_leases_per_worker": 1000,
     "max_leases_per_address": 10_000,
 }
-TEXTS = (
-    "",
-    "0",
-    "1",
-    "-1",
-    "99999999999999999999",
-    "1.5",
-    "٣",
-    "\x00",
-    "é",
-    "a" * 3000,
-    "%00",
-    "..",
-)
-RANGES = (
-    "bytes=0-0",
-    "bytes=0-99",
-    "bytes=-5",
-    "bytes=5-",
-    "bytes=9-3",
-    "bytes=0-1,3-4",
-    "bytes=999999-",
-    "bytes=0-999999999999999",
-    "bytes=--1",
-    "bytes=-",
-    "bites=0-1",
-    "bytes=-0",
-)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
-PRIVATE = ("makbuz", "gorev", "adaptor", "fark", "veri", "sonuc", "gorev/x/nabiz")
+FILES = ("adaptor", "fark", "veri", "ayrik", "aday")
+PRIVATE = ("makbuz", "gorev", *FILES, "sonuc", "gorev/x/nabiz")
 PATHS = ("", "bilgi", "durum", "kayit", *PRIVATE, "x")
-HEADERS = (
-    "X-Modelen-Protokol",
-    "X-Modelen-Anahtar",
-    "Upload-Offset",
-    "Content-Digest",
-    "Authorization",
-    "If-None-Match",
-    "If-Range",
-    "Range",
-    "X-Forwarded-For",
-    "Accept-Language",
-)
 
 
 class Endpoints:
@@ -93,7 +59,8 @@ class Endpoints:
         self._waiting.register()
         self._numbers = count()
         self._task: dict[str, Any] = {}
-        self._start = snapshot_vector(self.run.snapshot_set.get(number=1))
+        self._measuring = Measuring(folder)
+        self._finish_a_round(folder)
 
     def play(self, draw: random.Random) -> str:
         self._task = self._task or self._lease()
@@ -106,10 +73,21 @@ class Endpoints:
             self._announce,
             self._chunk,
             self._whole,
+            self._measuring.play,
+            self._durum,
             self._closed,
             self._anything,
         )
         return draw.choice(kinds)(draw)
+
+    def _finish_a_round(self, folder: Path) -> None:
+        """So that there is a way from one snapshot to the next."""
+        fmt = self.run.manifest
+        moved = vector(1, fmt) + vector(2, fmt, 0.001)
+        body = write_weights(folder / "honest", fmt, moved).read_bytes()
+        for _ in range(self.run.shards):
+            assert self._deliver(self._lease(), body).status_code == 200
+        reconcile()
 
     def _lease(self, *encodings: str) -> dict[str, Any]:
         """A task of somebody new, whom no screen has barred and whose quota is whole; when there
@@ -144,7 +122,7 @@ class Endpoints:
             name.replace("_", "-"): value for name, value in headers.items()
         }
         if draw and draw.random() < 0.3:
-            sent[draw.choice(HEADERS)] = _header_text(draw.choice((*TEXTS, *RANGES)))
+            sent[draw.choice(HEADERS)] = header_text(draw.choice((*TEXTS, *RANGES)))
         answer = self._worker.http.generic(
             method,
             f"/c/fuzzed/{path}",
@@ -159,7 +137,7 @@ class Endpoints:
         example = wires.LEASE_REQUEST | {"istek": f"{draw.getrandbits(128):032x}"}
         answer = self._send("POST", "gorev", messages.mutated(example, draw), draw)
         if answer.status_code == 200:
-            if fault := wires.fault_of_task(answer.json()):
+            if fault := rules.fault_of_task(answer.json()):
                 raise Wrong(f"a lease was given whose {fault}")
             Lease.objects.filter(token=answer.json()["gorev"]).delete()
             self.run.round_set.latest("number").unit_set.filter(state="leased").exclude(
@@ -184,11 +162,20 @@ class Endpoints:
         return f"kayit {answer.status_code}"
 
     def _makbuz(self, draw: random.Random) -> str:
-        token = draw.choice((wires.REGISTRATION["belirtec"], *TEXTS))
+        token = wires.REGISTRATION["belirtec"] if draw.random() < 0.5 else draw.choice(TEXTS)
         query = f"?once={quote(draw.choice(TEXTS))}" if draw.random() < 0.5 else ""
-        bearer = _header_text(f"Bearer {token}")
+        bearer = header_text(f"Bearer {token}")
         answer = self._send("GET", f"makbuz{query}", draw=draw, Authorization=bearer)
+        if answer.status_code == 200 and (fault := rules.fault(answer.json(), rules.RECEIPTS)):
+            raise Wrong(f"/makbuz: {fault}")
         return f"makbuz {answer.status_code}"
+
+    def _durum(self, draw: random.Random) -> str:
+        query = f"?once={quote(draw.choice(TEXTS))}" if draw.random() < 0.5 else ""
+        answer = self._send("GET", f"durum{query}", draw=draw)
+        if answer.status_code == 200 and (fault := rules.fault(answer.json(), rules.STATUS)):
+            raise Wrong(f"/durum: {fault}")
+        return f"durum {answer.status_code}"
 
     def _file(self, draw: random.Random) -> str:
         """A part of a file is that part of the file."""
@@ -199,17 +186,8 @@ class Endpoints:
         method = draw.choice(("GET", "GET", "HEAD"))
         answer = self._send(method, path + number, draw=draw, Range=draw.choice(RANGES))
         if answer.status_code in (200, 206) and method == "GET":
-            self._judge_part(answer)
+            judge_part(answer)
         return f"{path.split('?')[0]} {answer.status_code}"
-
-    def _judge_part(self, answer: Any) -> None:
-        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        whole = blobs().open(answer.headers["ETag"].strip('"')).read()
-        first = 0
-        if answer.status_code == 206:
-            first = int(answer.headers["Content-Range"].split()[1].split("-")[0])
-        if body != whole[first : first + int(answer.headers["Content-Length"])]:
-            raise Wrong("a range has other bytes than the file")
 
     def _announce(self, draw: random.Random) -> str:
         example = {"boyut": draw.choice((1, 1000, 40_000)), "sha256": draw.randbytes(32).hex()}
@@ -223,7 +201,7 @@ class Endpoints:
         offset = draw.choice((have, have, *TEXTS))
         body = draw.randbytes(draw.choice((0, 1, 100, 1000)))
         headers = {
-            "Upload_Offset": _header_text(offset),
+            "Upload_Offset": header_text(offset),
             "Content_Type": "application/octet-stream",
         }
         answer = self._send("PATCH", self._sonuc, body, draw, **headers)
@@ -239,15 +217,18 @@ class Endpoints:
             body = files.mutated_delta(CODECS[encoding], fmt.parameters, draw)
         else:
             body = files.mutated(fmt, start, draw)
+        answer = self._deliver(task, body)
+        self._judge_result(answer, body, start, task)
+        return f"{encoding} result {answer.status_code}"
+
+    def _deliver(self, task: dict[str, Any], body: bytes) -> Any:
         digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
         headers = {
             "X_Modelen_Anahtar": task["anahtar"],
             "Content_Digest": f"sha-256=:{digest}:",
             "Content_Type": "application/octet-stream",
         }
-        answer = self._send("POST", f"sonuc?gorev={task['gorev']}", body, **headers)
-        self._judge_result(answer, body, start, task)
-        return f"{encoding} result {answer.status_code}"
+        return self._send("POST", f"sonuc?gorev={task['gorev']}", body, **headers)
 
     def _judge_result(self, answer: Any, body: bytes, start: Any, task: dict[str, Any]) -> None:
         fmt, limit = self.run.manifest, self.run.norm_limit
@@ -280,7 +261,7 @@ class Endpoints:
             f"/c/closed/{draw.choice(PRIVATE)}?gorev={self._task['gorev']}&tur=1&parca=0",
             body,
             content_type="application/json",
-            headers={"Authorization": _header_text(bearer), "X-Modelen-Anahtar": _header_text(key)},
+            headers={"Authorization": header_text(bearer), "X-Modelen-Anahtar": header_text(key)},
         )
         judge_answer(method, answer)
         raise_if(answer.status_code < 400 and not _is_receipts(answer), "a closed run is open")
@@ -301,34 +282,5 @@ class Endpoints:
         return f"sonuc?gorev={self._task['gorev']}"
 
 
-def judge_answer(method: str, answer: Any) -> None:
-    """Raises Wrong unless ``answer`` is worded as the protocol wants it."""
-    status = answer.status_code
-    if "X-Modelen-Protokol" not in answer.headers:
-        raise Wrong(f"{status} without X-Modelen-Protokol: {answer.content[:200]!r}")
-    if status < 400:
-        return
-    if method == "HEAD":
-        raise_if(status >= 500, f"HEAD: {status}")
-        return
-    problem = json.loads(answer.content)
-    refusal = REFUSALS.get(problem.get("kod"))
-    raise_if(refusal is None, f"an unknown code: {problem}")
-    raise_if(status >= 500 and problem["kod"] not in MAY_BE_5XX, f"{status}: {problem}")
-    right = refusal and (refusal.status, refusal.retry) == (status, problem.get("tekrar"))
-    raise_if(not right or not problem["detail"], f"not as the protocol has it: {status} {problem}")
-    raise_if("problem+json" not in answer.headers["Content-Type"], "not application/problem+json")
-
-
 def _is_receipts(answer: Any) -> bool:
     return answer.wsgi_request.path.endswith("/makbuz")
-
-
-def raise_if(wrong: bool, what: str) -> None:
-    if wrong:
-        raise Wrong(what)
-
-
-def _header_text(text: str) -> str:
-    """What of ``text`` HTTP lets into a header."""
-    return text.encode().decode("latin-1").replace("\r", "").replace("\n", "")

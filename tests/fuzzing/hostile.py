@@ -9,7 +9,7 @@ from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 from tests.e2e.volunteer import Memory, silent
-from tests.fuzzing import messages, wires
+from tests.fuzzing import messages, rules, wires
 from tests.fuzzing.running import Wrong
 from worker_client.client import coordinator
 from worker_client.client.download import Download, digest_of
@@ -152,7 +152,7 @@ class Client:
         self._liar.answers = [answer(draw, body, headers) for body in bodies]
 
     def _task(self, link: Link, draw: random.Random) -> str:
-        task = draw.choice((wires.TASK, wires.CAUGHT_UP, wires.REPETITION))
+        task = draw.choice((wires.TASK, wires.CAUGHT_UP, wires.REPETITION, wires.MEASUREMENT))
         self._answers(draw, messages.mutated(task, draw))
         request = wire.LeaseRequest(worker="ada", request_id="0" * 32)
         found = coordinator.ask(link, request)
@@ -160,7 +160,7 @@ class Client:
             if not 0 <= found.wait_s <= wire.ONE_DAY_S:
                 raise Wrong(f"a wait of {found.wait_s} s")
             return "no work"
-        if fault := wires.fault_of_task(found.to_wire()):
+        if fault := rules.fault_of_task(found.to_wire()):
             raise Wrong(f"a task was taken whose {fault}")
         return "task"
 
@@ -185,7 +185,10 @@ class Client:
 
     def _receipts(self, link: Link, draw: random.Random) -> str:
         self._answers(draw, messages.mutated(wires.RECEIPTS, draw))
-        return "receipts" if coordinator.receipts(link) else "no receipts"
+        found = coordinator.receipts(link, draw.choice((None, 7)))
+        if fault := rules.fault(found.to_wire(), rules.RECEIPTS):
+            raise Wrong(f"receipts were taken whose {fault}")
+        return "receipts"
 
     def _download(self, link: Link, draw: random.Random) -> str:
         """A file that comes in two ranges, either of which may be anything."""

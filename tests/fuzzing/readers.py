@@ -17,11 +17,12 @@ from coordination.aggregation.vectors import VectorFile
 from tests.fuzzing import judging
 from tests.fuzzing.files import mutated, mutated_delta
 from tests.fuzzing.running import Wrong
-from tests.fuzzing.wires import CAUGHT_UP, FILE, UPDATE
+from tests.fuzzing.wires import CAUGHT_UP, FILE, MEASUREMENT, UPDATE
 from worker_client.contract.encodings import CODECS, Codec
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.formats import AdapterFormat, Format, Lora, LoraModule, load_format
-from worker_client.contract.wire import Task
+from worker_client.contract.wire import RAW_ENCODING, VECTOR_ENCODING, Candidate, Task
+from worker_client.loop.candidates import weights_of
 from worker_client.loop.catch_up import catch_up
 from worker_client.training.errors import SnapshotRefused
 from worker_client.training.files import read_weights
@@ -184,6 +185,57 @@ def update_task(fmt: Format, codec: Codec, whole: bytes) -> Task:
     snapshot = FILE | {"sha256": digest, "boyut": len(whole) or 1}
     changes = {"adaptor": snapshot, "fark": UPDATE | {"kodlama": codec.id}, "bicim": fmt.id}
     return Task.model_validate_json(json.dumps(CAUGHT_UP | changes))
+
+
+class CandidateReader:
+    """``weights_of`` and ``read_weights``: the very weights of a result to be measured, in every
+    encoding and as a vector, or none."""
+
+    name = "candidates"
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights, self._folder = weights, weights.file.parent / "candidates"
+        self._folder.mkdir()
+        self._start = self._folder / "start"
+        self._start.write_bytes(snapshot_head(weights.fmt, 1) + weights.start.tobytes())
+        self._task = Task.model_validate_json(json.dumps(MEASUREMENT | {"bicim": weights.fmt.id}))
+
+    def play(self, draw: random.Random) -> str:
+        encoding = draw.choice((RAW_ENCODING, VECTOR_ENCODING, *CODECS))
+        body, right = self._drawn(encoding, draw)
+        try:
+            tensors = read_weights(self._weights_of(encoding, body), self._weights.fmt)
+        except (Refused, SnapshotRefused) as refused:
+            if right is not None:
+                raise Wrong(f"a valid {encoding} was refused: {refused}") from None
+            return "refused"
+        if right is None:
+            raise Wrong(f"an invalid {encoding} was measured")
+        found = np.concatenate([tensors[spec.name].ravel() for spec in self._weights.fmt.tensors])
+        if found.tobytes() != right.tobytes():
+            raise Wrong(f"other weights were measured than the {encoding} holds")
+        return f"accepted {encoding}"
+
+    def _drawn(self, encoding: str, draw: random.Random) -> tuple[bytes, np.ndarray | None]:
+        """A file and the weights that are in it, if any are."""
+        w = self._weights
+        if encoding == RAW_ENCODING:
+            body = mutated(w.fmt, w.start, draw)
+            return body, judging.judge(body, w.fmt, w.start, inf)
+        if encoding != VECTOR_ENCODING:
+            body = mutated_delta(CODECS[encoding], w.fmt.parameters, draw)
+            return body, judging.judge_delta(body, encoding, w.start, inf)
+        change = draw.choice((b"", b"", b"\0", b"\0" * 4, struct.pack("<f", draw.choice((inf, 1)))))
+        body = w.start.tobytes()[len(change) * draw.choice((0, 1)) :] + change
+        vector = np.frombuffer(body, "<f4") if len(body) == w.start.nbytes else None
+        return body, vector if vector is not None and np.isfinite(vector).all() else None
+
+    def _weights_of(self, encoding: str, body: bytes) -> Path:
+        result = self._folder / "result"
+        result.write_bytes(body)
+        candidate = Candidate(snapshot=self._task.snapshot, encoding=encoding)
+        fmt, folder = self._weights.fmt, self._folder
+        return weights_of(candidate, self._task, fmt, self._start, result, folder)
 
 
 class SnapshotReader:

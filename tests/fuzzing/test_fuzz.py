@@ -1,4 +1,4 @@
-"""Two thousand hostile cases, and what Hypothesis makes of a header and of a message.
+"""Some three thousand hostile cases, and what Hypothesis makes of a header and of a message.
 
 ``python -m benchmarks.fuzz`` plays a hundred thousand.
 """
@@ -17,6 +17,7 @@ from tests.fuzzing.endpoints import Endpoints
 from tests.fuzzing.hostile import Client, lying
 from tests.fuzzing.raw import served
 from tests.fuzzing.readers import (
+    CandidateReader,
     DeltaReader,
     ResultReader,
     SnapshotReader,
@@ -65,6 +66,11 @@ def test_mutated_snapshots_before_a_worker_trains_from_them(tmp_path: Path) -> N
     assert_right(SnapshotReader(Weights(tmp_path)), 300, "accepted", "refused")
 
 
+def test_mutated_candidates_are_measured_as_what_they_hold(tmp_path: Path) -> None:
+    accepted = [f"accepted {how}" for how in ("ham", "vektor", "bf16", "int8", "int4", "topk")]
+    assert_right(CandidateReader(Weights(tmp_path, odd_format())), 200, "refused", *accepted)
+
+
 def test_mutated_messages_are_taken_only_within_the_protocols_ranges() -> None:
     assert_right(Wires(), 500, "taken", "refused")
 
@@ -73,8 +79,10 @@ def test_mutated_messages_are_taken_only_within_the_protocols_ranges() -> None:
 def test_mutated_requests_to_every_endpoint(tmp_path: Path, settings: Any) -> None:
     settings.DISK_RESERVE_BYTES = 0
     results = [f"{how} result {status}" for how in ("ham", "int8") for status in (200, 400, 422)]
-    wanted = (*results, "adaptor 206", "fark 404", "gorev 200", "gorev 400", "closed 403")
-    assert_right(Endpoints(tmp_path), 450, *wanted)
+    files = ("adaptor 206", "fark 206", "ayrik 404", "aday 404")
+    losses = [f"losses{how} {status}" for how in ("", " in chunks") for status in (200, 400)]
+    wanted = ("gorev 200", "gorev 400", "durum 200", "makbuz 200", "closed 403")
+    assert_right(Endpoints(tmp_path), 600, *results, *files, *losses, *wanted)
 
 
 def test_a_server_is_sent_bytes_that_are_http_in_most_ways(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import random
-import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
+from tests.fuzzing import rules
 from tests.fuzzing.messages import mutated
 from tests.fuzzing.running import Wrong
 from worker_client.contract import wire
@@ -41,6 +43,20 @@ CAUGHT_UP = TASK | {"tur": 2, "fark": UPDATE}
 OF_LEASES = ("gorev", "anahtar", "is", "sure", "son")
 TARGET = {name: value for name, value in TASK.items() if name not in OF_LEASES}
 REPETITION = TASK | {"is": "dogrula", "hedef": TARGET}
+SNAPSHOT: dict[str, Any] = {"adaptor": FILE}
+RESULT = {"sonuc": FILE | {"yol": "/aday?gorev=abc_DEF-1"}, "kodlama": "vektor"}
+ON_SHARD = {"veri": FILE | {"yol": "/veri?parca=1"}, "parca": 1}
+CANDIDATES = [SNAPSHOT, SNAPSHOT | RESULT, SNAPSHOT | ON_SHARD, SNAPSHOT | RESULT | ON_SHARD]
+MEASUREMENT = TASK | {"is": "olc", "aday": CANDIDATES}
+EVALUATION: dict[str, Any] = {
+    "kayip": [2.5, 2.25, 3, 2.75],
+    "token": 60,
+    "bayt": 60,
+    "sure_s": 1.5,
+    "cihaz": "cpu",
+    "dtype": "float32",
+    "surum": "1",
+}
 ABOUT: dict[str, Any] = {
     "protokol": 1,
     "ad": "tr",
@@ -61,7 +77,9 @@ STATUS: dict[str, Any] = {
     "gorev": {"bos": 1, "kirada": 0, "tamam": 1},
     "sonuc": {"kabul": 1, "ret": 0, "elenen": 0},
     "gecmis": [{"tur": 1, "kayip": 2.5, "kabul": 2, "elenen": 0, "sure_s": 1.5, "sha256": SHA}],
+    "olcum": [{"surum": 2, "dil": "tr", "kayip": 2.5, "bit_bayt": 3.6}],
 }
+ANNOUNCEMENT = {"boyut": 33_000, "sha256": SHA}
 PROGRESS = {"anahtar": "f" * 64, "adim": 3, "kayip": 2.5, "ozet": SHA}
 PROGRESS_ANSWER = {"devam": True, "sure": 600, "son": "2030-01-01T00:00:00Z"}
 VERDICT = {"kabul": True, "gorev": "abc_DEF-1", "tur": 1, "sha256": SHA}
@@ -95,6 +113,9 @@ EXAMPLES: tuple[tuple[type[wire.Message], dict[str, Any]], ...] = (
     (wire.Task, TASK),
     (wire.Task, CAUGHT_UP),
     (wire.Task, REPETITION),
+    (wire.Task, MEASUREMENT),
+    (wire.Evaluation, EVALUATION),
+    (wire.Announcement, ANNOUNCEMENT),
     (wire.About, ABOUT),
     (wire.Status, STATUS),
     (wire.Progress, PROGRESS),
@@ -110,8 +131,34 @@ EXAMPLES: tuple[tuple[type[wire.Message], dict[str, Any]], ...] = (
 )
 
 
+Judge = Callable[[rules.Message], str]
+# What a message's first fault is, in the protocol's words.
+JUDGES: dict[type[wire.Message], Judge] = {
+    wire.Task: rules.fault_of_task,
+    **{
+        kind: partial(rules.fault, fields=fields)
+        for kind, fields in (
+            (wire.Evaluation, rules.EVALUATION),
+            (wire.Announcement, rules.ANNOUNCEMENT),
+            (wire.Status, rules.STATUS),
+            (wire.Progress, rules.PROGRESS),
+            (wire.ProgressAnswer, rules.PROGRESS_ANSWER),
+            (wire.Verdict, rules.VERDICT),
+            (wire.Fate, rules.FATE),
+            (wire.UploadState, rules.UPLOAD_STATE),
+            (wire.LeaseRequest, rules.LEASE_REQUEST),
+            (wire.Registration, rules.REGISTRATION),
+            (wire.Receipts, rules.RECEIPTS),
+        )
+    },
+}
+# Those of which every right one has to be taken.
+WHOLE = (wire.Task, wire.Evaluation, wire.Announcement)
+
+
 class Wires:
-    """Parsing raises nothing but ValidationError, and takes a task if and only if it is right."""
+    """Parsing raises nothing but ValidationError, takes nothing that is wrong, and refuses no task,
+    measurement or announcement that is right."""
 
     name = "messages"
 
@@ -122,127 +169,34 @@ class Wires:
             message = kind.model_validate_json(body)
         except ValidationError as error:
             wire.explain(error)
-            if kind is wire.Task and is_plainly_right(body):
-                raise Wrong(f"a right task was refused: {wire.explain(error)}") from None
+            if kind in WHOLE and is_plainly_right(body, kind):
+                raise Wrong(f"a right {kind.__name__} was refused: {wire.explain(error)}") from None
             return "refused"
         wired = message.to_wire()
-        if isinstance(message, wire.Task) and (fault := fault_of_task(wired)):
-            raise Wrong(f"a task was taken whose {fault}")
+        if kind in JUDGES and (fault := JUDGES[kind](wired)):
+            raise Wrong(f"a {kind.__name__} was taken whose {fault}")
         if kind.model_validate_json(json.dumps(wired)) != message:
             raise Wrong(f"a {kind.__name__} is another one after a round trip")
         return "taken"
 
 
-def is_plainly_right(body: bytes) -> bool:
-    """Whether no reader could doubt that this is a task within the protocol's ranges."""
+def is_plainly_right(body: bytes, kind: type[wire.Message]) -> bool:
+    """Whether no reader could doubt that this is such a message within the protocol's ranges."""
+    message = plain(body)
+    if message is None or JUDGES[kind](message):
+        return False
+    return kind is not wire.Task or message["son"] == TASK["son"]
+
+
+def plain(body: bytes) -> dict[str, Any] | None:
+    """The object in ``body``, if every reader of JSON finds the same one."""
     try:
-        text = body.decode("utf-8")
-        task = json.loads(text)
+        found = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
-        return False
-    if "\\ud" in text or "NaN" in text or "Infinity" in text or not isinstance(task, dict):
-        return False
-    return task.get("son") == TASK["son"] and not fault_of_task(task)
+        return None
+    return found if isinstance(found, dict) and not is_doubtful(body) else None
 
 
-# --- docs/protocol-v1.md, once more ---------------------------------------------------------------
-
-RANGES = {
-    "tur": (1, 10**6 + 1),
-    "tur_sayisi": (1, 10**6),
-    "ic_adim": (1, 10_000),
-    "bs": (1, 1024),
-    "seq": (8, 8192),
-    "tohum": (0, 2**53 - 1),
-    "parca": (0, 10**6 - 1),
-    "n_parca": (1, 10**6),
-    "sure": (5, 30 * 86_400),
-}
-PATTERNS = {
-    "gorev": r"[A-Za-z0-9_-]{1,64}",
-    "anahtar": r"[!-~]{16,256}",
-    "bicim": r"[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}",
-    "recete": r"[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}",
-    "taban_model": r"[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}",
-    "kodlama": r"(?s).{0,300}",
-}
-CHOICES = {"is": ("egit", "olc", "dogrula", "on_isle"), "mod": ("cpt", "sft")}
-OPTIONAL = {"is", "recete", "kodlama", "veri", "taban_model"}
-MAY_BE_NULL = {"veri", "taban_model"}
-
-
-def fault_of_task(task: dict[str, Any]) -> str:
-    """The first field that breaks the protocol, or nothing."""
-    target = task.get("hedef")
-    if (task.get("is") == "dogrula") != (target is not None):
-        return "hedef does not go with its job"
-    if target is not None and not isinstance(target, dict):
-        return "hedef is no object"
-    if target is not None and (fault := _fault(target, OF_LEASES)):
-        return f"hedef: {fault}"
-    update = task.get("fark")
-    if update is not None and not _is_update(update):
-        return f"fark is {update!r}"
-    return _fault(task)
-
-
-def _fault(task: dict[str, Any], without: tuple[str, ...] = ()) -> str:
-    for name in (*RANGES, *PATTERNS, *CHOICES, "lr", "son", "adaptor", "veri"):
-        if name in without:
-            continue
-        if name not in task:
-            if name not in OPTIONAL:
-                return f"{name} is missing"
-        elif not (task[name] is None and name in MAY_BE_NULL or _is_right(name, task[name])):
-            return f"{name} is {task[name]!r}"
-    if task["tur"] > task["tur_sayisi"] or task["parca"] >= task["n_parca"]:
-        return "numbers contradict each other"
-    many = task["bs"] * task["seq"] * task["ic_adim"]
-    return "work is above 2^32 tokens" if many > 2**32 else ""
-
-
-def _is_right(name: str, value: Any) -> bool:
-    if name in RANGES:
-        return _is_within(value, *RANGES[name])
-    if name in PATTERNS:
-        return isinstance(value, str) and re.fullmatch(PATTERNS[name], value) is not None
-    if name in CHOICES:
-        return value in CHOICES[name] and isinstance(value, str)
-    if name == "lr":
-        return type(value) in (int, float) and 0 < value <= 1
-    return isinstance(value, str) if name == "son" else _is_file(value)
-
-
-def _is_within(value: Any, low: int, high: int) -> bool:
-    return type(value) is int and low <= value <= high
-
-
-def _is_file(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    sha256, path = value.get("sha256"), value.get("yol")
-    return (
-        isinstance(sha256, str)
-        and re.fullmatch("[0-9a-f]{64}", sha256) is not None
-        and isinstance(path, str)
-        and is_path(path)
-        and _is_within(value.get("boyut"), 1, 64 * 2**30)
-        and _is_within(value.get("parca_boyut", 2**20), 64 * 1024, 8 * 2**20)
-    )
-
-
-def _is_update(value: Any) -> bool:
-    if not _is_file(value) or not _is_within(value.get("tur"), *RANGES["tur"]):
-        return False
-    return "kodlama" in value and _is_right("kodlama", value["kodlama"])
-
-
-def is_path(path: str) -> bool:
-    """One leading slash, printable ASCII, and no way up or out, percent-encoded or not."""
-    plain = re.sub("%([0-9a-fA-F]{2})", lambda hexadecimal: chr(int(hexadecimal[1], 16)), path)
-    if not re.fullmatch(r"/[!-~ ]*", path) or len(path) > 2000:
-        return False
-    for text in (path, plain):
-        if text.startswith("//") or ".." in text or re.search(r"[\\#@\x00-\x1f\x7f]", text):
-            return False
-    return True
+def is_doubtful(body: bytes) -> bool:
+    """Whether some readers of JSON take what others refuse."""
+    return any(mark in body for mark in (b"\\ud", b"NaN", b"Infinity"))

@@ -34,6 +34,9 @@ LeaseKey = Annotated[str, Field(pattern=r"^[\x21-\x7e]{16,256}$")]
 ChunkBytes = Annotated[int, Field(ge=64 * 1024, le=8 * 2**20)]
 LeaseSeconds = Annotated[int, Field(ge=5, le=30 * ONE_DAY_S)]
 RoundNumber = Annotated[int, Field(ge=1, le=10**6 + 1)]
+Rounds = Annotated[int, Field(ge=1, le=10**6)]
+ShardIndex = Annotated[int, Field(ge=0, lt=10**6)]
+Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 Loss = Annotated[float, Field(ge=0, le=WORST_LOSS)]
 ShortText = Annotated[str, Field(max_length=300)]
 # A NUL is text in JSON, but not in PostgreSQL.
@@ -142,7 +145,7 @@ class TrainingFields(Message):
     """What a training task consists of: who has these fields can train it, or train it again."""
 
     round: RoundNumber = Field(alias="tur")
-    rounds: Annotated[int, Field(ge=1, le=10**6)] = Field(alias="tur_sayisi")
+    rounds: Rounds = Field(alias="tur_sayisi")
     inner_steps: Annotated[int, Field(ge=1, le=10_000)] = Field(alias="ic_adim")
     batch_size: Annotated[int, Field(ge=1, le=1024)] = Field(alias="bs")
     seq_len: Annotated[int, Field(ge=8, le=8192)] = Field(alias="seq")
@@ -178,7 +181,7 @@ class Candidate(Message):
     result: FileRef | None = Field(alias="sonuc", default=None)
     encoding: ShortText = Field(alias="kodlama", default=RAW_ENCODING)
     data: FileRef | None = Field(alias="veri", default=None)
-    shard: Annotated[int, Field(ge=0, lt=10**6)] | None = Field(alias="parca", default=None)
+    shard: ShardIndex | None = Field(alias="parca", default=None)
 
 
 Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=MAX_CANDIDATES)]
@@ -219,7 +222,7 @@ class Evaluation(Message):
 
     losses: list[Loss] = Field(alias="kayip", min_length=1, max_length=MAX_CANDIDATES)
     tokens: Annotated[int, Field(ge=1, le=2**53 - 1)] = Field(alias="token")
-    bytes: Annotated[int, Field(ge=0, le=2**53 - 1)] = Field(alias="bayt")
+    bytes: Count = Field(alias="bayt")
     seconds: Annotated[float, Field(ge=0, le=1e8)] | None = Field(alias="sure_s", default=None)
     device: StorableText = Field(alias="cihaz", default="", max_length=100)
     dtype: StorableText = Field(default="", max_length=40)
@@ -238,7 +241,7 @@ class About(Message):
     recipe: Identifier = Field(alias="recete", default="v1")
     mode: Mode = Field(alias="mod")
     round: RoundNumber = Field(alias="tur")
-    rounds: Annotated[int, Field(ge=1, le=10**6)] = Field(alias="tur_sayisi")
+    rounds: Rounds = Field(alias="tur_sayisi")
     inner_steps: Annotated[int, Field(ge=1, le=10_000)] = Field(alias="ic_adim")
     seq_len: Annotated[int, Field(ge=8, le=8192)] = Field(alias="seq")
     shards: Annotated[int, Field(ge=1, le=10**6)] = Field(alias="n_parca")
@@ -254,22 +257,22 @@ class About(Message):
 
 
 class TaskCounts(Message):
-    free: int = Field(alias="bos")
-    leased: int = Field(alias="kirada")
-    done: int = Field(alias="tamam")
+    free: Count = Field(alias="bos")
+    leased: Count = Field(alias="kirada")
+    done: Count = Field(alias="tamam")
 
 
 class ResultCounts(Message):
-    accepted: int = Field(alias="kabul")
-    refused: int = Field(alias="ret")
-    screened: int = Field(alias="elenen")
+    accepted: Count = Field(alias="kabul")
+    refused: Count = Field(alias="ret")
+    screened: Count = Field(alias="elenen")
 
 
 class FinishedRound(Message):
     round: RoundNumber = Field(alias="tur")
     loss: float | None = Field(alias="kayip", default=None)
-    accepted: int = Field(alias="kabul")
-    screened: int = Field(alias="elenen")
+    accepted: Count = Field(alias="kabul")
+    screened: Count = Field(alias="elenen")
     seconds: float = Field(alias="sure_s")
     sha256: Sha256
     rule: ShortText | None = Field(alias="kural", default=None)
@@ -291,8 +294,8 @@ class Status(Message):
 
     state: RunState = Field(alias="durum")
     round: RoundNumber = Field(alias="tur")
-    rounds: int = Field(alias="tur_sayisi")
-    workers: int = Field(alias="isci_sayisi")
+    rounds: Rounds = Field(alias="tur_sayisi")
+    workers: Count = Field(alias="isci_sayisi")
     tasks: TaskCounts = Field(alias="gorev")
     results: ResultCounts = Field(alias="sonuc")
     history: list[FinishedRound] = Field(alias="gecmis", default=[])
@@ -324,7 +327,7 @@ class Announcement(Message):
 
 
 class UploadState(Message):
-    offset: Annotated[int, Field(ge=0)] = Field(alias="ofset")
+    offset: Annotated[int, Field(ge=0, le=MAX_SNAPSHOT_BYTES)] = Field(alias="ofset")
     chunk_bytes: ChunkBytes = Field(alias="parca_boyut")
 
 
@@ -349,13 +352,13 @@ class Receipt(Message):
     lease_id: LeaseId = Field(alias="gorev")
     job: ShortText = Field(alias="is", default=Job.TRAIN.value)
     round: RoundNumber = Field(alias="tur")
-    shard: Annotated[int, Field(ge=0)] = Field(alias="parca")
+    shard: ShardIndex = Field(alias="parca")
     sha256: Sha256
-    size: Annotated[int, Field(ge=0)] = Field(alias="boyut")
+    size: Count = Field(alias="boyut")
     fate: ResultFate = Field(alias="durum")
     code: ShortText | None = Field(alias="kod", default=None)
     weight: float | None = Field(alias="agirlik", default=None)
-    tokens: Annotated[int, Field(ge=0)] | None = Field(alias="token", default=None)
+    tokens: Count | None = Field(alias="token", default=None)
     loss: Loss | None = Field(alias="kayip", default=None)
     received_at: AwareDatetime = Field(alias="zaman")
 
