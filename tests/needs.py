@@ -1,7 +1,7 @@
 """Tests whose needs are missing are NOT RUN, with the command that installs them.
 
 Mark a test with ``@pytest.mark.needs("chromium")``. With CI=true a missing program is a failure,
-since there programs are installed. Rights that a machine does not give cannot be installed.
+since there programs are installed. Rights and devices cannot be installed.
 """
 
 import os
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import torch
 
 from tests.servers import postgresql_programs
 
@@ -31,6 +32,11 @@ def _program(name: str, package: str) -> Need:
 
 NEEDS = {
     "chromium": _program("chromium", "chromium"),
+    "cuda": Need(
+        lambda: torch.cuda.is_available(),
+        "run the tests on a machine with a GPU and torch for it",
+        is_right=True,
+    ),
     "curl": _program("curl", "curl"),
     "dpkg-deb": _program("dpkg-deb", "dpkg"),
     "faketime": _program("faketime", "faketime"),
