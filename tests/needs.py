@@ -9,10 +9,10 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import pytest
-import torch
 
 from tests.servers import postgresql_programs
 
@@ -33,7 +33,7 @@ def _program(name: str, package: str) -> Need:
 NEEDS = {
     "chromium": _program("chromium", "chromium"),
     "cuda": Need(
-        lambda: torch.cuda.is_available(),
+        lambda: import_module("torch").cuda.is_available(),
         "run the tests on a machine with a GPU and torch for it",
         is_right=True,
     ),
