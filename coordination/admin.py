@@ -4,10 +4,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ActionForm
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME, ActionForm
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -15,11 +16,13 @@ from django.utils.translation import ngettext
 from coordination.leases.requeue import requeue_unit
 from coordination.models import (
     Check,
+    Chunk,
     DataShard,
     Evaluation,
     HeldOut,
     Lease,
     OuterState,
+    Preparation,
     RefusalCount,
     Result,
     Round,
@@ -35,9 +38,10 @@ from coordination.models import (
     WorkerTraffic,
 )
 from coordination.pages.corpus import described
+from coordination.preparing.counts import chunk_counts
 from coordination.rounds.pause import pause_run, resume_run
 from coordination.templatetags.live import as_bytes
-from coordination.workers.decisions import DECISIONS
+from coordination.workers.decisions import DECISIONS, Decision
 
 # What an operator may change while a run goes on; the rest would make its rounds incomparable.
 EDITABLE_RUN_FIELDS = (
@@ -127,7 +131,7 @@ class RunAdmin(admin.ModelAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> list[str]:
         names = [field.name for field in Run._meta.fields if field.name != "corpus"]
-        return [*(name for name in names if name not in EDITABLE_RUN_FIELDS), "text"]
+        return [*(name for name in names if name not in EDITABLE_RUN_FIELDS), "text", "prepared"]
 
     @admin.display(description=_("Text"))
     def text(self, run: Run) -> str:
@@ -135,6 +139,11 @@ class RunAdmin(admin.ModelAdmin):
         if not run.corpus:
             return self.get_empty_value_display()
         return render_to_string("coordination/corpus_parts.html", described(run))
+
+    @admin.display(description=_("Chunks of text prepared"))
+    def prepared(self, run: Run) -> str:
+        counts = chunk_counts(run)
+        return f"{counts.done} / {counts.total}" if counts else self.get_empty_value_display()
 
     @admin.action(description=_("Pause the selected runs"), permissions=["change"])
     def pause(self, request: HttpRequest, runs: QuerySet[Run]) -> None:
@@ -173,7 +182,7 @@ class RoundAdmin(ReadOnlyAdmin):
 class UnitAdmin(ReadOnlyAdmin):
     list_display = ("round", "shard", "job", "state")
     list_filter = ("job", "state", "round__run")
-    list_select_related = ("round__run",)
+    list_select_related = ("round__run", "chunk__run")
     actions = ("requeue",)
 
     def has_requeue_permission(self, request: HttpRequest) -> bool:
@@ -254,6 +263,7 @@ class WorkerAdmin(ReadOnlyAdmin):
         "run",
         "state",
         "is_registered",
+        "may_see_text",
         "consecutive_valid",
         "checks_invalid",
         "last_seen_at",
@@ -262,6 +272,7 @@ class WorkerAdmin(ReadOnlyAdmin):
     list_filter = (
         "state",
         Registered,
+        "may_see_text",
         "run",
     )
     list_select_related = ("run",)
@@ -290,13 +301,18 @@ class WorkerAdmin(ReadOnlyAdmin):
         return {name: (_decide, name, it.title) for name, it in DECISIONS.items()}
 
 
-def _decide(model_admin: WorkerAdmin, request: HttpRequest, workers: QuerySet[Worker]) -> None:
-    """The action that was chosen in the menu, done to each of the selected workers."""
+def _decide(
+    model_admin: WorkerAdmin, request: HttpRequest, workers: QuerySet[Worker]
+) -> HttpResponse | None:
+    """The action that was chosen in the menu, done to each of the selected workers, once it is
+    confirmed where it asks for that."""
     decision, reason = DECISIONS[request.POST["action"]], request.POST.get("reason", "").strip()
     if decision.needs_reason and not reason:
         missing = _("Write a reason beside the menu; the volunteer reads it.")
         model_admin.message_user(request, missing, messages.ERROR)
-        return
+        return None
+    if decision.question and "confirmed" not in request.POST:
+        return _confirmation(model_admin, request, workers, decision)
     for worker in workers:
         if decision.verb(worker, reason, request.user):
             text = f"{worker}: {worker.get_state_display()}"
@@ -305,6 +321,22 @@ def _decide(model_admin: WorkerAdmin, request: HttpRequest, workers: QuerySet[Wo
             names = {"worker": worker, "state": worker.get_state_display()}
             stays = _("%(worker)s stays as it is: %(state)s.") % names
             model_admin.message_user(request, stays, messages.WARNING)
+    return None
+
+
+def _confirmation(
+    model_admin: WorkerAdmin, request: HttpRequest, workers: QuerySet[Worker], decision: Decision
+) -> HttpResponse:
+    context = model_admin.admin_site.each_context(request) | {
+        "title": decision.title,
+        "opts": model_admin.opts,
+        "decision": decision,
+        "action": request.POST["action"],
+        "reason": request.POST.get("reason", ""),
+        "chosen": workers,
+        "checkbox": ACTION_CHECKBOX_NAME,
+    }
+    return TemplateResponse(request, "coordination/admin/decide.html", context)
 
 
 @admin.register(WorkerEvent)
@@ -342,12 +374,15 @@ class CheckAdmin(ReadOnlyAdmin):
         told = {
             "repetitions": [opinion for opinion in check.evidence if "relative" in opinion],
             "measurements": [opinion for opinion in check.evidence if "harm" in opinion],
+            "rows": [opinion for opinion in check.evidence if "rows" in opinion],
         }
         return render_to_string("coordination/admin/evidence.html", told)
 
 
 def _finding(opinion: dict[str, Any]) -> str:
     """Distances as a part of the update; gains in nats per token, harm as a part of the loss."""
+    if "rows" in opinion:
+        return opinion["rows"][:12]
     if "relative" in opinion:
         relative = opinion["relative"]
         distance = "∞" if relative is None else _figure(relative)
@@ -420,6 +455,19 @@ class RefusalCountAdmin(ReadOnlyAdmin):
 @admin.register(HeldOut)
 class HeldOutAdmin(ReadOnlyAdmin):
     list_display = ("run", "language", "rows", "tokens", "bytes", "sha256")
+    list_filter = ("run",)
+    list_select_related = ("run",)
+
+
+@admin.register(Preparation)
+class PreparationAdmin(ReadOnlyAdmin):
+    list_display = ("run", "cleaning", "languages", "prepared_at")
+    list_select_related = ("run",)
+
+
+@admin.register(Chunk)
+class ChunkAdmin(ReadOnlyAdmin):
+    list_display = ("run", "index", "size", "sha256")
     list_filter = ("run",)
     list_select_related = ("run",)
 

@@ -5,7 +5,7 @@ from django.urls import path
 from coordination.pages.corpus import corpus_page
 from coordination.pages.leaderboard import leaderboard_page
 from coordination.pages.views import dashboard_json, live_json, run_page
-from coordination.protocol import delivering, evaluating, identifying, leasing, reading
+from coordination.protocol import delivering, evaluating, identifying, leasing, preparing, reading
 
 app_name = "coordination"
 
@@ -26,6 +26,8 @@ urlpatterns = [
     path("<slug:slug>/veri", reading.veri, name="veri"),
     path("<slug:slug>/ayrik", evaluating.ayrik, name="ayrik"),
     path("<slug:slug>/aday", evaluating.aday, name="aday"),
+    path("<slug:slug>/ham_metin", preparing.ham_metin, name="ham_metin"),
+    path("<slug:slug>/belirtec", preparing.belirtec, name="belirtec"),
     path("<slug:slug>/sonuc", delivering.sonuc, name="sonuc"),
     path("<slug:slug>/<path:rest>", reading.unknown),
 ]

@@ -286,12 +286,13 @@ CELERY_TIMEZONE = "UTC"
 # handed out again and again could take every worker down.
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# A check waits up to 10 s for a stranger's host and samples take a processor for minutes, while a
-# merge or a round's end cannot wait.
+# A check waits up to 10 s for a stranger's host and samples take a processor for minutes, as does
+# a text that is mixed, while a merge or a round's end cannot wait.
 CELERY_TASK_QUEUES = [Queue(name, routing_key=name) for name in ("celery", "checks", "samples")]
 CELERY_TASK_ROUTES = {
     "portal.tasks.check_address": {"queue": "checks"},
     "coordination.tasks.take_samples": {"queue": "samples"},
+    "coordination.tasks.prepare_run": {"queue": "samples"},
 }
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 50
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

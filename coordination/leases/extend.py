@@ -36,6 +36,8 @@ def extend_lease(run: Run, lease: Lease, progress: Progress | None = None) -> da
 
 
 def _is_wanted(run: Run, unit: Unit) -> bool:
+    if unit.job == Unit.Job.PREPROCESS:
+        return run.state in (Run.State.READY, Run.State.PAUSED)
     goes_on = run.state in (Run.State.OPEN, Run.State.PAUSED)
     return unit.outlives_round or (goes_on and unit.round.state == Round.State.OPEN)
 

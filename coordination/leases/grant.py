@@ -8,11 +8,18 @@ from django.db import transaction
 
 from coordination.clock import now
 from coordination.leases.keys import digest, lease_key
-from coordination.leases.pick import Pick, free_evaluations, pick_evaluation, pick_work
+from coordination.leases.pick import (
+    Pick,
+    free_evaluations,
+    pick_chunk,
+    pick_evaluation,
+    pick_work,
+)
 from coordination.leases.quota import check_quota
 from coordination.models import Lease, Round, Run, Unit, Worker, touch
+from coordination.preparing.counts import is_preparing
 from coordination.workers.meet import meet_worker
-from coordination.workers.welcome import demand_welcome
+from coordination.workers.welcome import WAIT_FOR_A_PERSON_S, demand_welcome
 from worker_client.contract.errors import Refusal, Refused
 from worker_client.contract.wire import Job, LeaseRequest
 
@@ -38,6 +45,8 @@ def grant_lease(
     """
     if run.state == Run.State.FINISHED and not _may_evaluate(run, request):
         raise _over()
+    if offers_text_only(request) and not is_preparing(run):
+        raise Refused(Refusal.FINISHED, "there is no text to prepare in this run (any more)")
     worker = meet_worker(run, request, caller)
     return _grant(run, request, address, worker.pk)
 
@@ -73,7 +82,9 @@ def _pick(run: Run, worker: Worker, request: LeaseRequest, address: str) -> Pick
     """Work for the round that is open; without any, a snapshot to evaluate, but for somebody who
     could train the next round not while that is about to open.
     """
-    if run.state in (Run.State.READY, Run.State.PAUSED):
+    if run.state == Run.State.READY:
+        return _pick_text(run, worker, request)
+    if run.state == Run.State.PAUSED:
         return None
     current = _lock_open_round(run) if run.state == Run.State.OPEN else None
     if current and (picked := pick_work(run, current, worker, request, address)):
@@ -83,6 +94,36 @@ def _pick(run: Run, worker: Worker, request: LeaseRequest, address: str) -> Pick
         unit = pick_evaluation(run, worker)
         return Pick(unit) if unit else None
     return None
+
+
+def _pick_text(run: Run, worker: Worker, request: LeaseRequest) -> Pick | None:
+    """A chunk of a run that has not begun, for somebody who may see it. Others hear why they get
+    none only if they want nothing else."""
+    if Job.PREPROCESS not in request.jobs or not is_preparing(run):
+        return None
+    if not worker.is_shown_text:
+        if offers_text_only(request):
+            raise _not_shown(worker)
+        return None
+    _lock_open_round(run)
+    unit = pick_chunk(run, worker)
+    return Pick(unit) if unit else None
+
+
+def offers_text_only(request: LeaseRequest) -> bool:
+    return set(request.jobs) == {Job.PREPROCESS}
+
+
+def _not_shown(worker: Worker) -> Refused:
+    if not worker.is_registered:
+        return Refused(
+            Refusal.TOKEN_REQUIRED, "raw text goes to registered workers only: register at /kayit"
+        )
+    return Refused(
+        Refusal.AWAITING_APPROVAL,
+        f"an admin of this run has still to let {worker.name} see its text; this may take days",
+        retry_after=WAIT_FOR_A_PERSON_S,
+    )
 
 
 def _note_offer(worker: Worker, request: LeaseRequest, address: str) -> None:

@@ -58,6 +58,12 @@ def pick_evaluation(run: Run, worker: Worker) -> Unit | None:
     return Unit.objects.filter(pk=unit.pk, state=Unit.State.FREE).first()
 
 
+def pick_chunk(run: Run, worker: Worker) -> Unit | None:
+    """A free chunk of text for a worker that may see it. Call it with the round locked."""
+    free = Unit.objects.filter(chunk__run=run, state=Unit.State.FREE).exclude(barred=worker)
+    return free.order_by("shard").first()
+
+
 def _shards(current: Round, state: Unit.State, worker: Worker) -> QuerySet[Unit]:
     units = Unit.objects.filter(round=current, job=Unit.Job.TRAIN, state=state)
     return units.exclude(barred=worker)

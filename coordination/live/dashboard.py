@@ -85,6 +85,7 @@ class Dashboard:
             "tokens_per_second": round(self.tokens_per_second, 3),
             "units": seen.tasks.model_dump(),
             "results": seen.results.model_dump(),
+            "preparation": seen.preparation.model_dump() if seen.preparation else None,
             "checks": self.checks,
             "refusals": self.refusals,
             "total": self.total,
@@ -98,6 +99,7 @@ class Dashboard:
 NAMES = [field.name for field in fields(Figures)]
 # Nobody would add up workers, since one takes part in many rounds.
 TOTALLED = [name for name in NAMES if not name.endswith("workers")]
+TRAINED = (Unit.Job.TRAIN, Unit.Job.VERIFY)
 COUNTED = ("bytes_up", "bytes_down", "expired")
 
 
@@ -152,7 +154,7 @@ def _speeds(run: Run) -> list[float]:
     at, per_step = now(), run.batch_size * run.seq_len
     told = live.order_by().values_list("step", "granted_at", "unit__job")
     return [
-        step * (job != Unit.Job.EVALUATE) * per_step / max(1.0, (at - since).total_seconds())
+        step * (job in TRAINED) * per_step / max(1.0, (at - since).total_seconds())
         for step, since, job in told
     ]
 

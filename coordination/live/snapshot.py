@@ -14,7 +14,7 @@ from coordination.live.held_out import losses_chart
 from coordination.live.status import published
 from coordination.live.trends import trends
 from coordination.models import Lease, Round, Run, Snapshot
-from worker_client.contract.wire import FinishedRound, TaskCounts
+from worker_client.contract.wire import ChunkCounts, FinishedRound, TaskCounts
 
 PAGE_ROUNDS = 20
 PAGE_LEASES = 12
@@ -42,6 +42,7 @@ def page_snapshot(run: Run, before: int | None = None) -> dict:
         "workers": seen.workers,
         "units": _units(seen.tasks),
         "results": seen.results.model_dump(),
+        "preparation": _preparation(seen.preparation),
         "total": board.total,
         "tokens_per_second": float(f"{board.tokens_per_second:.3g}"),
         "checks": _checks(board.checks),
@@ -54,6 +55,13 @@ def page_snapshot(run: Run, before: int | None = None) -> dict:
         "trends": trends(run),
         "snapshot": _newest_snapshot(run),
     }
+
+
+def _preparation(counts: ChunkCounts | None) -> dict | None:
+    if counts is None:
+        return None
+    left = counts.total - counts.done
+    return counts.model_dump() | {"left": left, "done_width": _percent(counts.done, counts.total)}
 
 
 def _history(board: Dashboard) -> list[dict]:

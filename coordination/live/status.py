@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from coordination.live.counts import active_workers, result_counts, unit_counts
 from coordination.live.held_out import losses_beside
 from coordination.models import Round, Run, Snapshot
+from coordination.preparing.counts import chunk_counts
 from worker_client.contract.wire import FinishedRound, RunState, Status
 
 HISTORY_ROUNDS = 100
@@ -37,6 +38,7 @@ def status(run: Run, before: int | None = None, limit: int = HISTORY_ROUNDS) -> 
         results=result_counts(run),
         history=history,
         held_out=losses_beside(run, history),
+        preparation=chunk_counts(run),
     )
 
 

@@ -8,6 +8,7 @@ digests named here.
 
 from coordination.models.evaluation import Evaluation, HeldOut
 from coordination.models.files import DataShard, OuterState, Snapshot
+from coordination.models.preparation import Chunk, Preparation
 from coordination.models.result import Check, Result
 from coordination.models.round import Round
 from coordination.models.run import SHA256_LENGTH, Run, touch
@@ -19,11 +20,13 @@ from coordination.models.worker import Worker, WorkerEvent
 __all__ = [
     "SHA256_LENGTH",
     "Check",
+    "Chunk",
     "DataShard",
     "Evaluation",
     "HeldOut",
     "Lease",
     "OuterState",
+    "Preparation",
     "RefusalCount",
     "Result",
     "Round",

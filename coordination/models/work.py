@@ -17,6 +17,7 @@ class Unit(models.Model):
         TRAIN = "train", _("train")
         VERIFY = "verify", _("verify")
         EVALUATE = "evaluate", _("evaluate")
+        PREPROCESS = "preprocess", _("prepare text")
 
     class State(models.TextChoices):
         FREE = "free", _("free")
@@ -51,6 +52,14 @@ class Unit(models.Model):
         help_text=_("What it is evaluated on."),
         verbose_name=_("held-out shard"),
     )
+    chunk = models.ForeignKey(
+        "Chunk",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        help_text=_("The text that is made into rows."),
+        verbose_name=_("chunk of text"),
+    )
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.FREE)
     barred = models.ManyToManyField(
         Worker,
@@ -74,11 +83,19 @@ class Unit(models.Model):
                 condition=Q(job="evaluate", target=None),
                 name="one_unit_per_snapshot_and_language",
             ),
+            models.UniqueConstraint(fields=["chunk"], name="one_unit_per_chunk"),
             models.CheckConstraint(
-                condition=Q(job="train", target=None, snapshot=None)
-                | Q(job="verify", target__isnull=False, snapshot=None)
-                | Q(job="evaluate", target__isnull=False, snapshot=None)
-                | Q(job="evaluate", target=None, snapshot__isnull=False, held_out__isnull=False),
+                condition=Q(job="train", target=None, snapshot=None, chunk=None)
+                | Q(job="verify", target__isnull=False, snapshot=None, chunk=None)
+                | Q(job="evaluate", target__isnull=False, snapshot=None, chunk=None)
+                | Q(
+                    job="evaluate",
+                    target=None,
+                    snapshot__isnull=False,
+                    held_out__isnull=False,
+                    chunk=None,
+                )
+                | Q(job="preprocess", target=None, snapshot=None, chunk__isnull=False),
                 name="every_job_has_its_object",
             ),
         ]
@@ -86,6 +103,8 @@ class Unit(models.Model):
     def __str__(self) -> str:
         if self.snapshot:
             return str(self.snapshot)
+        if self.chunk:
+            return str(self.chunk)
         return f"{self.round} #{self.shard}"
 
     @property

@@ -56,6 +56,11 @@ class Worker(models.Model):
         default=False,
         help_text=_("Offered to measure losses when last heard from."),
     )
+    may_see_text = models.BooleanField(
+        _("may see text"),
+        default=False,
+        help_text=_("An admin lets it prepare raw text, which is sent to it for that."),
+    )
     address = models.GenericIPAddressField(_("address"), null=True, blank=True)
     consecutive_valid = models.PositiveIntegerField(
         _("valid in a row"),
@@ -115,6 +120,12 @@ class Worker(models.Model):
         """Whether the name has an owner; only then can it earn trust."""
         return self.token_digest != ""
 
+    @property
+    def is_shown_text(self) -> bool:
+        """Whether raw text may be sent to it now."""
+        welcome = self.is_registered and self.state == self.State.APPROVED
+        return welcome and self.may_see_text
+
 
 class WorkerEvent(models.Model):
     """Something that changed what a worker may do, and who decided it. Only ever added."""
@@ -125,6 +136,8 @@ class WorkerEvent(models.Model):
         PAUSED = "paused", _("paused")
         BLOCKED = "blocked", _("blocked")
         UNBLOCKED = "unblocked", _("let in again")
+        TEXT_SHOWN = "text_shown", _("allowed to see text")
+        TEXT_HID = "text_hid", _("no longer allowed to see text")
 
     worker = models.ForeignKey(
         Worker, models.CASCADE, related_name="events", verbose_name=_("worker")

@@ -8,8 +8,10 @@ from coordination.leases.find import find_lease
 from coordination.leases.grant import Grant, grant_lease
 from coordination.live.counts import active_workers
 from coordination.models import DataShard, Round, Run, Snapshot, Unit, Worker
+from coordination.preparing.counts import is_preparing
 from coordination.protocol.evaluating import candidates_of, held_out_ref
 from coordination.protocol.http import json_answer, nothing, read_message, worker_view
+from coordination.protocol.preparing import text_fields
 from coordination.protocol.refs import shard_ref, snapshot_ref
 from coordination.protocol.source import client_address
 from coordination.results.fate import JOBS
@@ -51,7 +53,7 @@ def nabiz(request: HttpRequest, run: Run, caller: Worker | None, token: str) -> 
 def _wait_seconds(run: Run) -> int:
     """How long a worker should wait: a moment while a merge runs or the run ends, else so long
     that all the run's workers together ask ``POLLS_PER_SECOND`` times a second."""
-    if run.state != Run.State.OPEN:
+    if run.state != Run.State.OPEN and not (run.state == Run.State.READY and is_preparing(run)):
         return PAUSED_RETRY_S
     current = run.current_round
     if current is None or current.state != Round.State.OPEN:
@@ -63,7 +65,9 @@ def task_of(run: Run, grant: Grant, holds: int | None = None) -> Task:
     """The lease as it is told to a worker that holds snapshot ``holds``."""
     lease, unit = grant.lease, grant.lease.unit
     job, fields = JOBS[Unit.Job(unit.job)], training_fields(run, unit, lease.encoding)
-    evaluates = job == Job.EVALUATE
+    evaluates, more = job == Job.EVALUATE, {}
+    if job == Job.PREPROCESS:
+        more = text_fields(run, lease)
     if evaluates:
         fields = fields.model_copy(update={"data": held_out_ref(run, lease)})
     return Task(
@@ -74,14 +78,15 @@ def task_of(run: Run, grant: Grant, holds: int | None = None) -> Task:
         deadline=lease.expires_at,
         target=fields if job == Job.VERIFY else None,
         candidates=candidates_of(run, lease) if evaluates else None,
-        delta=None if evaluates else _update(run, fields.round, holds),
-        **dict(fields),
+        delta=_update(run, fields.round, holds) if job in (Job.TRAIN, Job.VERIFY) else None,
+        **dict(fields) | more,
     )
 
 
 def training_fields(run: Run, unit: Unit, encoding: str) -> TrainingFields:
-    """What training the unit's shard in its round consists of."""
-    round_ = unit.round
+    """What training the unit's shard in its round consists of; of text that is to be prepared only
+    the numbers are."""
+    round_, trains = unit.round, unit.job != Unit.Job.PREPROCESS
     snapshot = unit.snapshot or Snapshot.objects.get(run=run, number=round_.number)
     shard = DataShard.objects.filter(run=run, index=unit.shard).first()
     return TrainingFields(
@@ -93,15 +98,15 @@ def training_fields(run: Run, unit: Unit, encoding: str) -> TrainingFields:
         lr=run.lr,
         seed=run.seed,
         shard=unit.shard,
-        shards=run.shards,
+        shards=max(run.shards, unit.shard + 1),
         mode=Mode(run.mode),
         format=run.format,
         recipe=run.recipe,
         base_model=run.manifest.base_ref,
         tokenizer_sha256=run.tokenizer,
         encoding=encoding,
-        snapshot=snapshot_ref(run, snapshot),
-        data=shard_ref(run, shard) if shard else None,
+        snapshot_file=snapshot_ref(run, snapshot) if trains else None,
+        data=shard_ref(run, shard) if shard and trains else None,
     )
 
 

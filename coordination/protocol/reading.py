@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from coordination.live.status import status
 from coordination.models import DataShard, HeldOut, Run, Snapshot, Worker
+from coordination.preparing.counts import has_chunks_left
 from coordination.protocol.files import serve_blob
 from coordination.protocol.http import protocol_view, whole_number, worker_view
 from coordination.tallies.gather import count_bytes
@@ -111,11 +112,12 @@ def merges_by_reference(run: Run) -> bool:
 
 def jobs_of(run: Run) -> list[str]:
     """The jobs that a run gives away: results are repeated only where all train on one data, and
-    measured where there is data that nobody trains on."""
+    measured where there is data that nobody trains on, and text is prepared while any is left."""
     jobs = {
         Job.TRAIN: True,
         Job.VERIFY: run.verify and run.serves_data,
         Job.EVALUATE: HeldOut.objects.filter(run=run).exists(),
+        Job.PREPROCESS: has_chunks_left(run),
     }
     return [job.value for job, given in jobs.items() if given]
 

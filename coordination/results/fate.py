@@ -8,6 +8,7 @@ JOBS = {
     Unit.Job.TRAIN: Job.TRAIN,
     Unit.Job.VERIFY: Job.VERIFY,
     Unit.Job.EVALUATE: Job.EVALUATE,
+    Unit.Job.PREPROCESS: Job.PREPROCESS,
 }
 FATES = {
     Result.State.WAITING: ResultFate.WAITING,

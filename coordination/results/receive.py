@@ -12,6 +12,8 @@ from django.conf import settings
 
 from coordination.aggregation.check import check_result
 from coordination.models import Lease, Result, Run, Snapshot, Unit
+from coordination.preparing.begin import begin_chunk_check
+from coordination.preparing.read import read_rows
 from coordination.results.evaluation import evaluated, keep_evaluation, read_evaluation
 from coordination.results.take import demand_wanted, store_refusal, stored_verdict, take_result
 from coordination.results.uploads import disk_full
@@ -79,6 +81,8 @@ def _read_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
         )
     if lease.unit.job == Unit.Job.EVALUATE:
         return _take_evaluation(run, lease, file, sha256)
+    if lease.unit.job == Unit.Job.PREPROCESS:
+        return _take_rows(run, lease, file, sha256)
     return _check_and_take(run, lease, file, sha256)
 
 
@@ -93,6 +97,31 @@ def _take_evaluation(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
     opinion = measurement_of(target, result, answer.losses)
     parties = involved(target).values_list("worker", flat=True)
     return take_result(run, lease, result, parties, lambda: judge_losses(run, target, opinion))
+
+
+def _take_rows(run: Run, lease: Lease, file: Path, sha256: str) -> Result:
+    """The rows of a text are kept until they are mixed, perhaps under check."""
+    try:
+        with blobs().new_file() as writer:
+            rows, metadata = read_rows(run, lease, file, writer)
+            blob = writer.seal()
+    except OSError as error:
+        raise disk_full(error) from error
+    result = Result(
+        lease=lease,
+        unit=lease.unit,
+        sha256=sha256,
+        size=file.stat().st_size,
+        state=Result.State.USED,
+        holds_unit=True,
+        vector_sha256=blob.sha256,
+        **_metrics(metadata) | {"tokens": rows * (run.seq_len - 1)},
+    )
+    try:
+        with blobs().kept(blob.sha256):
+            return take_result(run, lease, result, (), lambda: begin_chunk_check(run, result))
+    except BlobMissing as error:
+        raise disk_full(error) from None
 
 
 def _check_and_take(run: Run, lease: Lease, file: Path, sha256: str) -> Result:

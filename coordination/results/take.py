@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from django.db import transaction
 
 from coordination.leases.free import bar_after_refusal, free_unit
-from coordination.models import Check, Lease, Result, Round, Run, Unit, touch
+from coordination.models import Check, Lease, Result, Round, Run, Unit, Worker, touch
 from coordination.trust.record import lock_workers, record_delivery, record_error
 from worker_client.contract.errors import Refusal, Refused
 
@@ -64,7 +64,8 @@ def demand_wanted(lease: Lease, round_: Round) -> None:
             f"round {round_.number} has closed without this result",
         )
     held = Result.objects.filter(unit=lease.unit_id, holds_unit=True).exists()
-    if held or lease.state in (Lease.State.DELIVERED, Lease.State.REFUSED) or _is_moot(lease.unit):
+    over = (Lease.State.DELIVERED, Lease.State.REFUSED)
+    if held or lease.state in over or _is_moot(lease.unit) or _is_hidden(lease):
         raise Refused(Refusal.UNIT_TAKEN, "another result was taken, or this task has ended")
 
 
@@ -73,6 +74,13 @@ def _is_moot(unit: Unit) -> bool:
     if not unit.is_check:
         return False
     return not Check.objects.filter(result=unit.target_id, state=Check.State.PENDING).exists()
+
+
+def _is_hidden(lease: Lease) -> bool:
+    """Whether the lease is of text that its worker may no longer see."""
+    if lease.unit.job != Unit.Job.PREPROCESS:
+        return False
+    return not Worker.objects.get(pk=lease.worker_id).is_shown_text
 
 
 @transaction.atomic

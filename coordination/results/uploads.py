@@ -14,6 +14,7 @@ from coordination.models import Lease, Run, Unit, Upload
 from coordination.storage import demand_space, upload_path
 from worker_client.contract import MAX_JSON_BYTES
 from worker_client.contract.errors import Refusal, Refused
+from worker_client.contract.recipe import MOST_TOKENS_PER_BYTE
 from worker_client.contract.tensors import MAX_HEADER_BYTES
 from worker_client.contract.wire import Announcement
 
@@ -28,6 +29,8 @@ def size_limit(run: Run, unit: Unit) -> int:
     """The largest result file, in bytes, that can be valid for the unit's job and format."""
     if unit.job == Unit.Job.EVALUATE:
         return MAX_JSON_BYTES
+    if unit.chunk is not None:
+        return 8 + MAX_HEADER_BYTES + 4 * MOST_TOKENS_PER_BYTE * unit.chunk.size
     return 8 + MAX_HEADER_BYTES + run.manifest.data_bytes
 
 

@@ -10,8 +10,9 @@ from django.db import transaction
 from coordination.aggregation.rules import RULES, SharesRule
 from coordination.clock import now
 from coordination.models import SHA256_LENGTH, DataShard, HeldOut, Run, Snapshot
+from coordination.preparing.store import RawText, StoredText, save_text, store_text
 from coordination.rounds.evaluate import ask_for_evaluation
-from coordination.rounds.open import open_round
+from coordination.rounds.open import begin_round, open_round
 from coordination.storage import blobs
 from coordination.store.local import Blob
 from worker_client.contract.errors import Refused
@@ -39,9 +40,12 @@ def create_run(
     shards: list[Path],
     *,
     held_out: Mapping[str, Path] | None = None,
+    raw: RawText | None = None,
     start: bool = True,
 ) -> Run:
     """Save ``run`` with its files and open round 1; ``start`` False leaves it ready.
+
+    With ``raw`` it is ready until volunteers have made its shards of that text.
 
     Args:
         run: unsaved, fully described.
@@ -52,16 +56,18 @@ def create_run(
     Raises:
         ValidationError: names the field and the remedy.
     """
-    run.serves_data = bool(shards)
+    run.serves_data = bool(shards or raw)
     validate(run)
     if shards and len(shards) != run.shards:
         raise ValidationError(f"the run has {run.shards} shards but {len(shards)} files were given")
     snapshot_blob, data_start = store_snapshot(run.manifest, first_snapshot)
+    text = store_text(run, raw) if raw else None
     stored = [store_shard(run, path) for path in shards]
     measures = [_held_out(run, language, path) for language, path in (held_out or {}).items()]
     digests = [shard.blob.sha256 for shard in stored] + [it.sha256 for it in measures]
+    digests += text.digests if text else []
     with blobs().kept(snapshot_blob.sha256, *digests):
-        return _save(run, snapshot_blob, data_start, stored, measures, start)
+        return _save(run, snapshot_blob, data_start, stored, measures, text, start)
 
 
 @transaction.atomic
@@ -71,9 +77,10 @@ def _save(
     data_start: int,
     shards: list[StoredShard],
     held_out: list[HeldOut],
+    text: StoredText | None,
     start: bool,
 ) -> Run:
-    run.state = Run.State.OPEN if start else Run.State.READY
+    run.state = Run.State.OPEN if start and text is None else Run.State.READY
     run.save()
     snapshot = Snapshot.objects.create(
         run=run,
@@ -82,7 +89,18 @@ def _save(
         size=blob.size,
         data_start=data_start,
     )
-    DataShard.objects.bulk_create(
+    DataShard.objects.bulk_create(data_shards(run, shards))
+    HeldOut.objects.bulk_create(held_out)
+    opened = begin_round(run, 1, now()) if text else open_round(run, 1, now())
+    if text:
+        save_text(run, opened, text)
+    ask_for_evaluation(snapshot, opened)
+    return run
+
+
+def data_shards(run: Run, shards: list[StoredShard]) -> list[DataShard]:
+    """Unsaved rows of the run's shards."""
+    return [
         DataShard(
             run=run,
             index=i,
@@ -91,10 +109,7 @@ def _save(
             rows=shard.rows,
         )
         for i, shard in enumerate(shards)
-    )
-    HeldOut.objects.bulk_create(held_out)
-    ask_for_evaluation(snapshot, open_round(run, 1, now()))
-    return run
+    ]
 
 
 def validate(run: Run) -> None:

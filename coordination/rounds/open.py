@@ -7,10 +7,21 @@ from coordination.models import Round, Run, Unit
 
 def open_round(run: Run, number: int, at: datetime) -> Round:
     """Create round ``number`` with its units. Call it inside the transaction that ends the last."""
-    deadline = at + timedelta(seconds=run.round_seconds)
-    opened = Round.objects.create(run=run, number=number, opened_at=at, deadline_at=deadline)
-    Unit.objects.bulk_create(Unit(round=opened, shard=shard) for shard in shards_of(run, number))
+    opened = begin_round(run, number, at)
+    add_units(run, opened)
     return opened
+
+
+def begin_round(run: Run, number: int, at: datetime) -> Round:
+    """Create it without units."""
+    deadline = at + timedelta(seconds=run.round_seconds)
+    return Round.objects.create(run=run, number=number, opened_at=at, deadline_at=deadline)
+
+
+def add_units(run: Run, round_: Round) -> None:
+    """One unit of training for each shard of the round."""
+    shards = shards_of(run, round_.number)
+    Unit.objects.bulk_create(Unit(round=round_, shard=shard) for shard in shards)
 
 
 def shards_of(run: Run, number: int) -> list[int]:

@@ -6,10 +6,12 @@ from django.db.models import Q
 
 from coordination.clock import now
 from coordination.models import (
+    Chunk,
     DataShard,
     HeldOut,
     Lease,
     OuterState,
+    Preparation,
     Result,
     Run,
     Samples,
@@ -56,6 +58,8 @@ def is_named(sha256: str) -> bool:
         or DataShard.objects.filter(sha256=sha256).exists()
         or HeldOut.objects.filter(sha256=sha256).exists()
         or Result.objects.filter(vector_sha256=sha256).exists()
+        or Preparation.objects.filter(tokenizer_sha256=sha256).exists()
+        or Chunk.objects.filter(sha256=sha256, run__preparation__prepared_at=None).exists()
         or Run.objects.filter(tokenizer_sha256=sha256, sampleprompts__isnull=False).exists()
     )
 

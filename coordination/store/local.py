@@ -151,6 +151,15 @@ class BlobStore:
                 left_over.unlink(missing_ok=True)
         return [sha256 for sha256 in self._digests() if self._collect_one(sha256, is_named, limit)]
 
+    def drop(self, sha256: str, is_named: Callable[[str], bool]) -> bool:
+        """Remove a blob now, however young, unless a row names it; whether it was removed."""
+        place = self._place(sha256)
+        with self._lock(fcntl.LOCK_EX):
+            if is_named(sha256) or not place.exists():
+                return False
+            place.unlink()
+            return True
+
     def _collect_one(self, sha256: str, is_named: Callable[[str], bool], limit: float) -> bool:
         place = self._place(sha256)
         if not _is_older(place, limit) or is_named(sha256):

@@ -37,7 +37,7 @@ def record_delivery(lease: Lease) -> None:
     """A result was taken in: the quota recovers, and how long training took is noted."""
     worker = Worker.objects.get(pk=lease.worker_id)
     worker.quota = QUOTA.after_success(worker.quota)
-    if lease.unit.job != Unit.Job.EVALUATE:
+    if lease.unit.job in (Unit.Job.TRAIN, Unit.Job.VERIFY):
         seconds = (now() - lease.granted_at).total_seconds()
         before = seconds if worker.task_seconds is None else worker.task_seconds
         worker.task_seconds = (1 - NEWEST_COUNTS) * before + NEWEST_COUNTS * seconds

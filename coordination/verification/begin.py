@@ -41,7 +41,7 @@ def ask_for_measurement(run: Run, result: Result) -> None:
     """A unit of work for somebody who may measure the result, on a language drawn by lot."""
     unit = result.unit
     languages = list(HeldOut.objects.filter(run=run))
-    drawn = int(draw(_secret(run), "language", result.lease.token) * len(languages))
+    drawn = int(draw(draw_secret(run), "language", result.lease.token) * len(languages))
     Unit.objects.create(
         round=unit.round,
         shard=unit.shard,
@@ -55,10 +55,11 @@ def _reason(run: Run, result: Result) -> Check.Reason | None:
     policy, standing = run.check_policy, result.lease.worker.standing
     # The lease's id is drawn by the server: an author who could choose what is drawn upon
     # would try until the lot passes it over.
-    if not policy.must_check(standing, _secret(run), result.lease.token):
+    if not policy.must_check(standing, draw_secret(run), result.lease.token):
         return None
     return Check.Reason.DRAWN if policy.is_proven(standing) else Check.Reason.UNPROVEN
 
 
-def _secret(run: Run) -> bytes:
+def draw_secret(run: Run) -> bytes:
+    """What draws for the run follow from, unknown to workers."""
     return settings.LEASE_SECRET + f":checks:{run.pk}:{run.seed}".encode()

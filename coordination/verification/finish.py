@@ -19,14 +19,15 @@ def finish_check(check: Check, state: Check.State) -> None:
     Lease.objects.filter(unit__in=jobs, state=Lease.State.LIVE).update(state=Lease.State.EXPIRED)
     jobs.update(state=Unit.State.DONE)
     if state == Check.State.INVALID:
-        _let_go(check.result, Result.State.SCREENED, DIFFERS)
+        let_go(check.result, Result.State.SCREENED, DIFFERS)
     elif state == Check.State.IMPLAUSIBLE:
-        _let_go(check.result, Result.State.SCREENED, IMPLAUSIBLE)
+        let_go(check.result, Result.State.SCREENED, IMPLAUSIBLE)
     elif state == Check.State.UNDECIDED:
-        _let_go(check.result, Result.State.UNVERIFIED, "")
+        let_go(check.result, Result.State.UNVERIFIED, "")
 
 
-def _let_go(result: Result, state: Result.State, code: str) -> None:
+def let_go(result: Result, state: Result.State, code: str) -> None:
+    """The result counts no more, and its unit is free for anybody else."""
     result.state, result.code, result.holds_unit, result.sketch = state, code, False, None
     result.save(update_fields=["state", "code", "holds_unit", "sketch"])
     result.unit.barred.add(result.lease.worker)

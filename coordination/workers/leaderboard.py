@@ -23,13 +23,13 @@ def leaderboard(run: Run, sort: str = DEFAULT_SORT) -> QuerySet[Worker]:
         sort = DEFAULT_SORT
     # Repeating another's task to check it is as much work as the task was.
     accepted = Q(lease__result__state__in=(*STANDING, Result.State.USED))
-    measured = Q(lease__unit__job=Unit.Job.EVALUATE)
+    untrained = Q(lease__unit__job__in=(Unit.Job.EVALUATE, Unit.Job.PREPROCESS))
     said = credited_tokens(run, "lease__result__tokens")
     listed = registered(run).filter(is_listed=True, state__in=_SHOWN_STATES)
     rows = listed.annotate(
         results=Count("lease__result"),
         tasks=Count("lease__result", filter=accepted),
-        tokens=Coalesce(Sum(said, filter=accepted & ~measured), Value(0)),
+        tokens=Coalesce(Sum(said, filter=accepted & ~untrained), Value(0)),
     ).filter(tasks__gt=0)
     share = Cast("tasks", FloatField()) / Cast("results", FloatField())
     return rows.annotate(share=share).order_by(sort, "name")

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from worker_client.cli import (
+    chunks,
     conformance,
     corpus,
     doctor,
@@ -29,6 +30,7 @@ COMMANDS = (
     init_snapshot,
     shard,
     corpus,
+    chunks,
     export,
     conformance,
 )

@@ -23,7 +23,7 @@ from worker_client.contract.errors import Refusal
 from worker_client.contract.wire import Job
 from worker_client.display import events
 from worker_client.display.screens import Display, open_display
-from worker_client.loop.limits import JOBS, DiskShort, Limits, TaskRefused
+from worker_client.loop.limits import ALL_JOBS, JOBS, DiskShort, Limits, TaskRefused
 from worker_client.loop.registration import Identity
 from worker_client.loop.stop import StopSignals
 from worker_client.loop.task import Bench, Totals
@@ -42,7 +42,7 @@ EXITS: dict[type[Exception], Exit] = {
     StateBusy: Exit.BUSY,
     OSError: Exit.COMPUTER,
 }
-JOB_NAMES = {job.name.lower(): job for job in JOBS}
+JOB_NAMES = {job.name.lower(): job for job in ALL_JOBS}
 REMEDIES = {
     Refusal.NAME_TAKEN.code: "; choose another with --name",
     Refusal.TOKEN_REQUIRED.code: (
@@ -110,8 +110,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         type=job_argument,
         default=list(JOBS),
         metavar="JOB",
-        help=f"what to do, of {', '.join(JOB_NAMES)} (default: all); a computer without a "
-        "graphics card is of use with: --jobs verify evaluate",
+        help=f"what to do, of {', '.join(JOB_NAMES)} (default: all but preprocess); a computer "
+        "without a graphics card is of use with: --jobs verify evaluate. preprocess cleans and "
+        "tokenises text: it is not among the defaults, since it stores other people's text here "
+        "for a while, and the run's admin has to let you see it",
     )
     _add_caps(parser)
     parser.set_defaults(execute=execute)

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from math import cos, pi
 
 RECIPES = ("v1",)
+# Rules by which ``on_isle`` makes rows of articles, as fixed as the recipe.
+CLEANINGS = ("v1",)
+# Composed characters (NFC) may take three times the bytes, and no token stands for less than one.
+MOST_TOKENS_PER_BYTE = 3
 BETAS = (0.9, 0.95)
 EPS = 1e-8
 CLIP_NORM = 1.0

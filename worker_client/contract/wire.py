@@ -21,6 +21,9 @@ ONE_DAY_S = 86_400
 MAX_TOKENS_PER_TASK = 2**32
 MAX_SNAPSHOT_BYTES = 64 * 2**30
 MAX_CANDIDATES = 16
+MAX_RAW_BYTES = 2**24  # of text in one task
+MAX_TOKENIZER_BYTES = 2**26
+MAX_LANGUAGES = 200
 WORST_LOSS = 1e6  # told also for a loss that is no finite number
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -43,6 +46,7 @@ ShortText = Annotated[str, Field(max_length=300)]
 StorableText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 LongText = Annotated[str, Field(max_length=4000)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}$")]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 
 
 class Job(StrEnum):
@@ -159,8 +163,14 @@ class TrainingFields(Message):
     base_model: Identifier | None = Field(alias="taban_model", default=None)
     tokenizer_sha256: Sha256 | None = Field(alias="belirtec_sha256", default=None)
     encoding: ShortText = Field(alias="kodlama", default=RAW_ENCODING)
-    snapshot: FileRef = Field(alias="adaptor")
+    snapshot_file: FileRef | None = Field(alias="adaptor", default=None)
     data: FileRef | None = Field(alias="veri", default=None)
+
+    @property
+    def snapshot(self) -> FileRef:
+        """Where training starts; every job has one but ``on_isle``."""
+        assert self.snapshot_file is not None, "a task without is refused when it is parsed"
+        return self.snapshot_file
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
@@ -189,7 +199,9 @@ Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=MAX_CANDI
 
 class Task(TrainingFields):
     """A lease: everything a worker needs to do one job. ``target`` is what ``dogrula`` repeats,
-    ``candidates`` what ``olc`` scores."""
+    ``candidates`` what ``olc`` scores; ``raw_text``, ``tokenizer``, ``cleaning`` (the rules' id)
+    and the ``languages`` to keep (none: all) belong to ``on_isle``, whose ``shard`` of ``shards``
+    is the chunk of text."""
 
     lease_id: LeaseId = Field(alias="gorev")
     lease_key: LeaseKey = Field(alias="anahtar")
@@ -201,6 +213,10 @@ class Task(TrainingFields):
     candidates: (
         Annotated[list[Candidate], Field(min_length=1, max_length=MAX_CANDIDATES)] | None
     ) = Field(alias="aday", default=None)
+    raw_text: FileRef | None = Field(alias="ham_metin", default=None)
+    tokenizer: FileRef | None = Field(alias="belirtec", default=None)
+    cleaning: Identifier | None = Field(alias="temizlik", default=None)
+    languages: list[Language] | None = Field(alias="diller", default=None, max_length=MAX_LANGUAGES)
 
     @model_validator(mode="after")
     def _job_has_its_fields(self) -> Self:
@@ -208,6 +224,11 @@ class Task(TrainingFields):
             raise ValueError("hedef belongs to dogrula, and dogrula needs it")
         if (self.job == Job.EVALUATE) != (self.candidates is not None):
             raise ValueError("aday belongs to olc, and olc needs it")
+        needed = (self.raw_text, self.tokenizer, self.cleaning)
+        if any((self.job == Job.PREPROCESS) != (field is not None) for field in needed):
+            raise ValueError("ham_metin, belirtec and temizlik belong to on_isle, which needs them")
+        if self.job != Job.PREPROCESS and self.training.snapshot_file is None:
+            raise ValueError("adaptor is missing, which every job but on_isle needs")
         return self
 
     @property
@@ -289,6 +310,13 @@ class HeldOutLoss(Message):
     bits_per_byte: float = Field(alias="bit_bayt")
 
 
+class ChunkCounts(Message):
+    """How many of a run's chunks of raw text are made into rows, while that goes on."""
+
+    total: Annotated[int, Field(ge=1)] = Field(alias="toplam")
+    done: Annotated[int, Field(ge=0)] = Field(alias="tamam")
+
+
 class Status(Message):
     """``GET /durum``: public live state."""
 
@@ -300,6 +328,7 @@ class Status(Message):
     results: ResultCounts = Field(alias="sonuc")
     history: list[FinishedRound] = Field(alias="gecmis", default=[])
     held_out: list[HeldOutLoss] = Field(alias="olcum", default=[])
+    preparation: ChunkCounts | None = Field(alias="hazirlik", default=None)
 
 
 class Progress(Message):

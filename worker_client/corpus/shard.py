@@ -1,7 +1,7 @@
 """Verb: a packed corpus into the shards that a run serves."""
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -87,7 +87,8 @@ def _cut(corpus: Path, folder: Path, packed: dict, shards: int, by_language: boo
     _check(total, shards, "the corpus")
     spool = folder / SPOOL
     if not spool.exists():
-        write(spool, _mixed(list(files.values()), packed["seq"]))
+        parts = [rows_of(path, packed["seq"]) for path, _ in files.values()]
+        write(spool, mixed(parts))
     return [
         Slice(shard_name(number), spool, number, shards, total // shards)
         for number in range(shards)
@@ -125,17 +126,21 @@ def _files(corpus: Path, packed: dict, part: str) -> dict[str, tuple[Path, int]]
     }
 
 
-def _mixed(files: list[tuple[Path, int]], seq_len: int) -> Iterator[bytes]:
-    """All rows of all files, each file's in their order and evenly spread over the whole."""
-    streams = [_spread(path, number, rows, seq_len) for number, (path, rows) in enumerate(files)]
+def rows_of(path: Path, seq_len: int) -> np.ndarray:
+    """A file of rows, int32 ``[rows, seq]``, mapped rather than loaded."""
+    return np.memmap(path, "<i4", mode="r").reshape(-1, seq_len)
+
+
+def mixed(parts: Sequence[np.ndarray]) -> Iterator[bytes]:
+    """All rows of all parts, each part's in their order and evenly spread over the whole."""
+    streams = [_spread(number, rows) for number, rows in enumerate(parts)]
     for _, _, row in heapq.merge(*streams, key=lambda found: found[:2]):
         yield row
 
 
-def _spread(path: Path, number: int, rows: int, seq_len: int) -> Iterator[tuple[float, int, bytes]]:
-    with path.open("rb") as file:
-        for index in range(rows):
-            yield (index + 0.5) / rows, number, file.read(4 * seq_len)
+def _spread(number: int, rows: np.ndarray) -> Iterator[tuple[float, int, bytes]]:
+    for index, row in enumerate(rows):
+        yield (index + 0.5) / len(rows), number, row.tobytes()
 
 
 def _held_out(corpus: Path, packed: dict) -> list[Slice]:

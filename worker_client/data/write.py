@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,16 +27,20 @@ def shard_name(number: int) -> str:
 
 
 def write_shard(
-    path: Path, rows: np.ndarray, tokenizer_sha256: str, byte_lengths: np.ndarray | None = None
+    path: Path,
+    rows: np.ndarray,
+    tokenizer_sha256: str,
+    byte_lengths: np.ndarray | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> ShardFile:
     """``rows``: int32 ``[n, 1 or 2, seq]``, input_ids and labels.
 
     With ``byte_lengths``, the UTF-8 bytes that each token id stands for (``[vocab]``), the file
-    says how many tokens and bytes it has to predict.
+    says how many tokens and bytes it has to predict. ``more`` goes into its metadata.
     """
     count, planes, seq_len = rows.shape
     listed = [(name, "I32", (count, seq_len)) for name in ("input_ids", "labels")[:planes]]
-    metadata = {"belirtec_sha256": tokenizer_sha256}
+    metadata = {"belirtec_sha256": tokenizer_sha256, **(more or {})}
     if byte_lengths is not None:
         metadata |= _targets(rows, byte_lengths)
     digest, temporary = hashlib.sha256(), path.with_suffix(".part")

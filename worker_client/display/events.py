@@ -90,7 +90,7 @@ class Ready(Event):
 class Leased(Event):
     """``resumed``: a lease that an earlier process of this worker had already taken. ``job`` is
     the protocol's name: ``egit`` trains, ``dogrula`` repeats a training to check its result,
-    ``olc`` measures losses."""
+    ``olc`` measures losses, ``on_isle`` makes rows of text, of which ``shard`` is the chunk."""
 
     name = "leased"
     lease_id: str
@@ -104,6 +104,8 @@ class Leased(Event):
 
     def text(self) -> str:
         again = " (continued)" if self.resumed else ""
+        if self.job == "on_isle":
+            return f"preparing text, chunk {self.shard} of {self.shards}{again}"
         what = "repeating a result to check it: " if self.job == "dogrula" else ""
         return (
             f"{what}round {self.round} of {self.rounds}, shard {self.shard} of {self.shards}, "
@@ -179,6 +181,24 @@ class Scored(Event):
     def text(self) -> str:
         losses = ", ".join(f"{loss:.4f}" for loss in self.losses)
         return f"measured loss {losses} in {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True)
+class Prepared(Event):
+    """Rows were made of ``kept`` of a text's ``lines``; the text is deleted."""
+
+    name = "prepared"
+    lease_id: str
+    round: int
+    lines: int
+    kept: int
+    rows: int
+    seconds: float
+
+    def text(self) -> str:
+        return (
+            f"kept {self.kept} of {self.lines} articles, {self.rows} rows, in {self.seconds:.1f} s"
+        )
 
 
 @dataclass(frozen=True)

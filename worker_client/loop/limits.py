@@ -8,13 +8,15 @@ from pathlib import Path
 from worker_client.contract import wire
 from worker_client.contract.encodings import CODECS
 from worker_client.contract.formats import Format, UnknownFormat, load_format
-from worker_client.contract.recipe import RECIPES
+from worker_client.contract.recipe import CLEANINGS, MOST_TOKENS_PER_BYTE, RECIPES
 from worker_client.version import VERSION, is_older
 
 ENCODINGS = (wire.RAW_ENCODING, *CODECS)
 CANDIDATE_ENCODINGS = (*ENCODINGS, wire.VECTOR_ENCODING)
 # What this worker does when asked to; a coordinator may ask for more, and is refused.
-JOBS = (wire.Job.TRAIN, wire.Job.VERIFY, wire.Job.EVALUATE)
+ALL_JOBS = (wire.Job.TRAIN, wire.Job.VERIFY, wire.Job.EVALUATE, wire.Job.PREPROCESS)
+# What it does unless told otherwise: other people's text comes here only if its person says so.
+JOBS = ALL_JOBS[:3]
 SNAPSHOT_HEADER_BYTES = 2**20
 DISK_RESERVE_BYTES = 256 * 2**20
 
@@ -85,6 +87,10 @@ def check_task(task: wire.Task, limits: Limits, own_data: Path | None) -> Format
         )
     fmt = _known(training.format, training.recipe, training.base_model)
     _check_tokenizer(fmt, training.tokenizer_sha256)
+    if task.job == wire.Job.PREPROCESS:
+        _check_text(task)
+        _check_transfer(task, fmt, limits)
+        return fmt
     _check_sizes(task, fmt, limits)
     if task.job == wire.Job.EVALUATE:
         _check_candidates(task, fmt)
@@ -102,7 +108,7 @@ def check_disk(task: wire.Task, fmt: Format, folder: Path, used: int, limits: Li
     Raises:
         DiskShort: over the cap or the disk's free space.
     """
-    needed = _files_bytes(task) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
+    needed = _files_bytes(task) + _result_bytes(task, fmt)
     free = shutil.disk_usage(folder).free - DISK_RESERVE_BYTES
     if needed > free:
         raise DiskShort(
@@ -142,7 +148,7 @@ def _named(jobs: Sequence[str]) -> str:
 
 def files_of(task: wire.Task) -> list[wire.FileRef]:
     """What has to be fetched for a task, each file once."""
-    refs = [task.training.snapshot, task.training.data]
+    refs = [task.training.snapshot_file, task.training.data, task.raw_text, task.tokenizer]
     for candidate in task.candidates or ():
         refs += [candidate.snapshot, candidate.result, candidate.data]
     return list({ref.sha256: ref for ref in refs if ref}.values())
@@ -150,6 +156,30 @@ def files_of(task: wire.Task) -> list[wire.FileRef]:
 
 def _files_bytes(task: wire.Task) -> int:
     return sum(ref.size for ref in files_of(task))
+
+
+def _result_bytes(task: wire.Task, fmt: Format) -> int:
+    """The most that the result's file can have."""
+    if task.raw_text is not None:
+        return 4 * MOST_TOKENS_PER_BYTE * task.raw_text.size + SNAPSHOT_HEADER_BYTES
+    return fmt.data_bytes + SNAPSHOT_HEADER_BYTES
+
+
+def _check_text(task: wire.Task) -> None:
+    assert task.raw_text and task.tokenizer, "a task without is refused when it is parsed"
+    if task.cleaning not in CLEANINGS:
+        raise TaskRefused(
+            f"unknown rules of cleaning {task.cleaning!r}; known: {', '.join(CLEANINGS)}; a newer "
+            "worker may know them: git pull"
+        )
+    most = {"text": wire.MAX_RAW_BYTES, "a tokenizer": wire.MAX_TOKENIZER_BYTES}
+    for (what, limit), ref in zip(most.items(), (task.raw_text, task.tokenizer), strict=True):
+        if ref.size > limit:
+            raise TaskRefused(
+                f"the coordinator sends {what} of {ref.size} bytes; this worker takes {limit}"
+            )
+    if task.tokenizer.sha256 != task.tokenizer_sha256:
+        raise TaskRefused("the tokenizer that this task sends is not the run's")
 
 
 def _check_candidates(task: wire.Task, fmt: Format) -> None:
@@ -177,7 +207,11 @@ def _check_weights(snapshot: wire.FileRef, fmt: Format) -> None:
 
 def _check_sizes(task: wire.Task, fmt: Format, limits: Limits) -> None:
     _check_weights(task.training.snapshot, fmt)
-    transfer = _files_bytes(task) + fmt.data_bytes + SNAPSHOT_HEADER_BYTES
+    _check_transfer(task, fmt, limits)
+
+
+def _check_transfer(task: wire.Task, fmt: Format, limits: Limits) -> None:
+    transfer = _files_bytes(task) + _result_bytes(task, fmt)
     if transfer > limits.transfer_bytes:
         raise TaskRefused(
             f"this task would move {transfer} bytes and your cap is {limits.transfer_bytes}; "

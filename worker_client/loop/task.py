@@ -111,14 +111,15 @@ class Doing(ABC):
         state.tidy_files(wanted, limits.disk_bytes // 2)
         check_disk(task, self._format, state.folder, state.used_bytes(), limits)
 
-    def _fetch(self, what: str, ref: wire.FileRef) -> Path:
+    def _fetch(self, what: str, ref: wire.FileRef, folder: Path | None = None) -> Path:
         def report(done: int, total: int) -> None:
             if not self._beat.wanted:
                 raise TaskDropped(UNWANTED)
             self._bench.display.transfer(what, done, total)
 
         bench = self._bench
-        path = Download(bench.link, bench.patience, bench.state.files, report).fetch(ref)
+        into = folder or bench.state.files
+        path = Download(bench.link, bench.patience, into, report).fetch(ref)
         down = bench.totals.traffic.down
         lease_id = self._task.lease_id
         bench.display.show(events.Downloaded(lease_id, what, ref.size, ref.sha256, down))

@@ -14,6 +14,8 @@ from worker_client.training.messages import (
     Event,
     Failure,
     Load,
+    Prepare,
+    Prepared,
     Ready,
     Scored,
     Step,
@@ -117,12 +119,20 @@ class Trainer:
         assert isinstance(scored, Scored), "what was not scored raises"
         return scored
 
+    def prepare(self, command: Prepare, drop_reason: Callable[[], str | None]) -> Prepared:
+        """Make rows of a text, without a model; otherwise as ``train``."""
+        if self._child is None:
+            self._start()
+        prepared = self._work(command, lambda step: None, drop_reason)
+        assert isinstance(prepared, Prepared), "what was not prepared raises"
+        return prepared
+
     def _work(
         self,
-        command: Train | Evaluate,
+        command: Train | Evaluate | Prepare,
         on_step: Callable[[Step], None],
         drop_reason: Callable[[], str | None],
-    ) -> Done | Scored:
+    ) -> Done | Scored | Prepared:
         assert self._child is not None, "load() comes first"
         self._child.send(command)
         reason, patience_ends = None, float("inf")
@@ -130,7 +140,7 @@ class Trainer:
             event = self._next()
             if isinstance(event, Step):
                 on_step(event)
-            elif isinstance(event, Done | Scored):
+            elif isinstance(event, Done | Scored | Prepared):
                 self._deaths = 0
                 return event
             elif isinstance(event, Abandoned):

@@ -18,6 +18,7 @@ from worker_client.display import events
 from worker_client.loop import delivery
 from worker_client.loop.evaluating import Evaluating
 from worker_client.loop.limits import ENCODINGS, check_about, check_task
+from worker_client.loop.preparing import Preparing
 from worker_client.loop.registration import Identity, register
 from worker_client.loop.task import STOPPED, UNWANTED, Bench, Training, show_ready
 from worker_client.loop.trainer import TaskDropped, TrainingFailed
@@ -27,6 +28,7 @@ from worker_client.version import VERSION
 MAX_SETBACKS = 5
 POLL_JITTER = 1.1
 AFTER_ALL_ROUNDS = 10**6 + 2
+KINDS = {wire.Job.EVALUATE: Evaluating, wire.Job.PREPROCESS: Preparing}  # others train
 UNLUCKY = frozenset({Refusal.UNIT_TAKEN.code, Refusal.ROUND_CLOSED.code})
 
 
@@ -83,7 +85,7 @@ class Worker:
         )
         welcome = register(bench, self._identity)
         # Before the first lease: loading takes seconds in which nobody should wait for us.
-        if fmt and welcome:
+        if fmt and welcome and set(bench.limits.jobs) != {wire.Job.PREPROCESS}:
             show_ready(bench.display, bench.trainer.load(fmt.id))
 
     def _one_task(self) -> None:
@@ -176,7 +178,7 @@ class Worker:
     def _do(self, work: Work) -> Work:
         task = _task(work)
         fmt = check_task(task, self._bench.limits, self._bench.own_data)
-        kind = Evaluating if task.job == wire.Job.EVALUATE else Training
+        kind = KINDS.get(task.job, Training)
         with self._bench.beat_for(task) as beat:
             result = kind(self._bench, task, fmt, beat).make()
         work = work.model_copy(update={"result": result})
@@ -198,7 +200,7 @@ class Worker:
         self._setbacks = 0
         bench.display.show(events.Verdict(task.lease_id, task.round, True, "", ""))
         bench.state.keep_residual(task.lease_id)
-        if task.job != wire.Job.EVALUATE:  # whose fate its acceptance is
+        if task.job not in KINDS:  # whose fate is their acceptance
             delivery.remember(bench, task, work.result.sha256)
         bench.state.forget_work()
         bench.state.tidy_results()

@@ -117,21 +117,37 @@ def _base_codec(fmt: AdapterFormat, store: ModelStore) -> TextCodec:
     return codec
 
 
-def read_codec(path: Path, vocab_size: int) -> TextCodec:
+def read_codec(path: Path, vocab_size: int, end_of_text: str = END_OF_TEXT) -> TextCodec:
     """A tokenizer from its file, whose ids are all below ``vocab_size``.
 
     Raises:
         TokenizerRefused: it cannot be read, is too large, or has no end-of-text token.
     """
     try:
-        codec = _codec(path, END_OF_TEXT, sha256_file(path))
+        codec = _codec(path, end_of_text, sha256_file(path))
     except Exception as error:  # tokenizers raises bare Exception
         raise TokenizerRefused(f"{path} is no tokenizer.json: {error}") from error
     if codec is None:
-        raise TokenizerRefused(f"{path} has no token {END_OF_TEXT}, which parts documents")
+        raise TokenizerRefused(f"{path} has no token {end_of_text}, which parts documents")
     if codec.size > vocab_size:
         raise TokenizerRefused(f"{path} has {codec.size} tokens; the model has {vocab_size}")
     return codec
+
+
+def served_codec(path: Path, fmt: Format) -> TextCodec:
+    """A format's tokenizer from a file that somebody sent, which nothing is believed of.
+
+    Raises:
+        TokenizerRefused: it cannot be read, is too large, or has no end-of-text token.
+    """
+    ends = fmt.base_model.end_of_text if isinstance(fmt, AdapterFormat) else END_OF_TEXT
+    try:
+        return read_codec(path, fmt.vocab_size, ends)
+    except BaseException as error:
+        # What makes tokenizers panic comes as an exception that Exception does not catch.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise TokenizerRefused(f"{path} is no tokenizer.json: {error}") from None
 
 
 def _codec(path: Path, end_of_text: str, sha256: str) -> TextCodec | None:

@@ -57,15 +57,17 @@ class CoordinatorState:
         self.folder = coordinator_folder(root, base_url)
         self.files = self.folder / "files"
         self.results = self.folder / "results"
+        self.texts = self.folder / "texts"
         self.trainer_log = self.folder / "trainer.log"
         self._lock = FolderLock(self.folder / "lock")
         self._base_url = base_url
 
     def __enter__(self) -> "CoordinatorState":
         self.folder.parent.mkdir(parents=True, exist_ok=True)
-        for folder in (self.folder, self.files, self.results):
+        for folder in (self.folder, self.files, self.results, self.texts):
             folder.mkdir(mode=0o700, exist_ok=True)  # the lease key is nobody else's business
         self._lock.acquire()
+        self.forget_texts()  # of a worker that was killed
         (self.folder / "address.txt").write_text(self._base_url + "\n", encoding="utf-8")
         return self
 
@@ -117,6 +119,11 @@ class CoordinatorState:
 
     def result_path(self, lease_id: str) -> Path:
         return self.results / f"{lease_id}.safetensors"
+
+    def forget_texts(self) -> None:
+        """Other people's text is here only while it is worked on."""
+        for path in self.texts.iterdir():
+            path.unlink()
 
     # The snapshot that is here
 
@@ -184,5 +191,5 @@ class CoordinatorState:
 
     def used_bytes(self) -> int:
         """What files and results take on disk."""
-        folders = (self.files, self.results)
+        folders = (self.files, self.results, self.texts)
         return sum(p.stat().st_size for folder in folders for p in folder.iterdir())

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from worker_client.contract.formats import UnknownFormat, load_format
 from worker_client.data.errors import DataError
-from worker_client.models.errors import ModelCorrupt, ModelError
+from worker_client.models.errors import ModelCorrupt, ModelError, TokenizerRefused
 from worker_client.models.store import ModelStore
 from worker_client.training.errors import Abandoned, TrainingError
 from worker_client.training.messages import (
@@ -26,6 +26,7 @@ from worker_client.training.messages import (
     Failure,
     Line,
     Load,
+    Prepare,
     Ready,
     Step,
     Stop,
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from worker_client.training.trainee import Trainee
 
 
+Job = Train | Evaluate | Prepare
+
+
 class Child:
     """One loaded model and the task in hand.
 
@@ -46,7 +50,7 @@ class Child:
 
     def __init__(self, commands: TextIO, events: TextIO) -> None:
         self._commands, self._events = commands, events
-        self._waiting: queue.SimpleQueue[Load | Train | Evaluate | Stop] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Load | Job | Stop] = queue.SimpleQueue()
         self._drop = threading.Event()
         self._loaded: Trainee | None = None
 
@@ -68,7 +72,7 @@ class Child:
                 continue
             if isinstance(command, Abandon | Stop):
                 self._drop.set()
-            if isinstance(command, Train | Evaluate):
+            if isinstance(command, Job):
                 self._drop.clear()
             if not isinstance(command, Abandon):
                 self._waiting.put(command)
@@ -76,7 +80,7 @@ class Child:
                 return
         os._exit(1)  # the parent is gone: nobody waits for this task
 
-    def _answer(self, command: Load | Train | Evaluate) -> None:
+    def _answer(self, command: Load | Job) -> None:
         if isinstance(command, Load):
             self._load(command)
         else:
@@ -100,20 +104,27 @@ class Child:
             )
         )
 
-    def _work(self, command: Train | Evaluate) -> None:
+    def _work(self, command: Job) -> None:
+        try:
+            self._check_dropped()
+            self._tell(self._done(command))
+        except Abandoned:
+            self._tell(AbandonedEvent(lease_id=command.lease_id))
+
+    def _done(self, command: Job) -> Line:
+        """What the command comes to; a text is prepared without torch."""
+        if isinstance(command, Prepare):
+            from worker_client.training.prepare import prepare_task
+
+            return prepare_task(command, self._check_dropped)
         from worker_client.evaluation.task import score_task
         from worker_client.training.task import train_task
 
         if self._loaded is None:
             raise TrainingError("no model is loaded: send load first")
-        try:
-            self._check_dropped()
-            if isinstance(command, Train):
-                self._tell(train_task(self._loaded, command, self._on_step))
-            else:
-                self._tell(score_task(self._loaded, command, self._on_step))
-        except Abandoned:
-            self._tell(AbandonedEvent(lease_id=command.lease_id))
+        if isinstance(command, Train):
+            return train_task(self._loaded, command, self._on_step)
+        return score_task(self._loaded, command, self._on_step)
 
     def _on_step(self, step: Step) -> None:
         self._tell(step)
@@ -131,6 +142,8 @@ class Child:
 def _failure(error: Exception) -> Failure:
     if isinstance(error, TrainingError | DataError):
         return Failure(code=error.code, message=str(error))
+    if isinstance(error, TokenizerRefused):
+        return Failure(code="tokenizer_refused", message=str(error))
     if isinstance(error, ModelError | UnknownFormat):
         code = "model_corrupt" if isinstance(error, ModelCorrupt) else "model_missing"
         return Failure(code=code, message=str(error))

@@ -7,6 +7,8 @@ One JSON object per line. The parent writes commands to the child's standard inp
      "out": PATH}
     {"cmd": "evaluate", "lease_id": "...", "round": 1, ...,
      "subjects": [{"weights": PATH, "data": PATH, "shard": null}]}
+    {"cmd": "prepare", "lease_id": "...", "round": 1, ..., "raw": PATH, "tokenizer": PATH,
+     "out": PATH}
     {"cmd": "abandon"}       drop the task in hand before its next step
     {"cmd": "stop"}          drop it and exit with status 0
 
@@ -15,12 +17,14 @@ and reads events from its standard output::
     load     -> ready  | error
     train    -> step * inner_steps, then done | abandoned | error
     evaluate -> step for each batch, then scored | abandoned | error
+    prepare  -> prepared | abandoned | error
     abandon  -> nothing while idle
     stop     -> the child exits
 
-``load`` comes first; a second one replaces the model. After an ``error`` the child is still
-there and takes the next command, unless ``code`` is ``child_died``. Its standard error is for
-people. It ignores Ctrl-C (the parent decides) and dies at once when its input ends.
+``load`` comes first, for all but ``prepare``, which needs no model; a second one replaces the
+model. After an ``error`` the child is still there and takes the next command, unless ``code`` is
+``child_died``. Its standard error is for people. It ignores Ctrl-C (the parent decides) and dies at
+once when its input ends.
 """
 
 from typing import Annotated, Literal
@@ -118,6 +122,26 @@ class Evaluate(Line):
         return cls(mode=task.mode.value, subjects=subjects, **numbers)
 
 
+class Prepare(Line):
+    """Make rows of a chunk of raw text. Both files are whole and digest-checked; ``out`` is new."""
+
+    cmd: Literal["prepare"] = "prepare"
+    lease_id: str
+    round: int
+    format: str
+    seq_len: int
+    languages: list[str] = []
+    raw: str
+    tokenizer: str
+    out: str
+
+    @classmethod
+    def from_task(cls, task: Task, *, raw: str, tokenizer: str, out: str) -> "Prepare":
+        copied = ("lease_id", "round", "format", "seq_len")
+        numbers = {name: getattr(task, name) for name in copied}
+        return cls(raw=raw, tokenizer=tokenizer, out=out, languages=task.languages or [], **numbers)
+
+
 class Abandon(Line):
     cmd: Literal["abandon"] = "abandon"
 
@@ -177,14 +201,31 @@ class Scored(Line):
     dtype: str
 
 
+class Prepared(Line):
+    """The rows lie complete and synced at ``path``; ``kept`` of the text's ``lines`` are in them.
+    ``tokens`` are those that are predicted."""
+
+    event: Literal["prepared"] = "prepared"
+    lease_id: str
+    path: str
+    sha256: str
+    size: int
+    lines: int
+    kept: int
+    rows: int
+    tokens: int
+    seconds: float
+
+
 class Abandoned(Line):
     event: Literal["abandoned"] = "abandoned"
     lease_id: str
 
 
 class Failure(Line):
-    """``code``: model_missing, model_corrupt, device_missing, snapshot_refused, data_refused,
-    not_finite, out_of_memory, bad_command, internal, or child_died (made by the parent's side).
+    """``code``: model_missing, model_corrupt, tokenizer_refused, device_missing, snapshot_refused,
+    data_refused, not_finite, out_of_memory, bad_command, internal, or child_died (made by the
+    parent's side).
 
     ``message`` is a sentence for people that names the remedy.
     """
@@ -194,7 +235,9 @@ class Failure(Line):
     message: str
 
 
-Command = Annotated[Load | Train | Evaluate | Abandon | Stop, Field(discriminator="cmd")]
-Event = Annotated[Ready | Step | Done | Scored | Abandoned | Failure, Field(discriminator="event")]
+Command = Annotated[Load | Train | Evaluate | Prepare | Abandon | Stop, Field(discriminator="cmd")]
+Event = Annotated[
+    Ready | Step | Done | Scored | Prepared | Abandoned | Failure, Field(discriminator="event")
+]
 parse_command = TypeAdapter(Command).validate_json
 parse_event = TypeAdapter(Event).validate_json

@@ -16,6 +16,7 @@ from worker_client.training.messages import (
     Event,
     Failure,
     Load,
+    Prepare,
     Stop,
     Train,
     parse_event,
@@ -59,7 +60,7 @@ class TrainingProcess:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def send(self, command: Load | Train | Evaluate | Abandon | Stop) -> None:
+    def send(self, command: Load | Train | Evaluate | Prepare | Abandon | Stop) -> None:
         """Hand over a command; to a dead child it is lost (an event tells of the death)."""
         try:
             self._commands.write(command.to_line())

@@ -9,8 +9,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from coordination.child import run_worker_client
+from coordination.child import run_worker_client, tokenizer_option
 from coordination.models import Run
+from coordination.preparing.store import RawText
 from coordination.rounds.create import create_run
 from worker_client.contract.corpora import CorpusDescription
 from worker_client.contract.encodings import CODECS
@@ -154,6 +155,23 @@ class Command(BaseCommand):
         parser.add_argument("--mod", dest="mode", choices=Run.Mode.values, default=Run.Mode.CPT)
         parser.add_argument("--data", type=Path, help="folder that shard_text or corpus shard made")
         parser.add_argument(
+            "--raw",
+            nargs="+",
+            type=Path,
+            metavar="PATH",
+            help=".jsonl files of articles, or folders of such, that volunteers whom you let see "
+            "them prepare: the run begins with as many shards as --shards says when that is done",
+        )
+        parser.add_argument(
+            "--tokenizer",
+            type=Path,
+            metavar="FILE",
+            help="tokenizer.json for --raw; only a model from scratch needs it named",
+        )
+        parser.add_argument(
+            "--languages", default="", metavar="LIST", help="of --raw keep these only, as de,tr"
+        )
+        parser.add_argument(
             "--heldout",
             nargs="+",
             default=[],
@@ -165,9 +183,10 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--n-parca",
+            "--shards",
             dest="shards",
             type=int,
-            help="number of shards when no --data is served",
+            help="number of shards when no --data is served, or to make of --raw",
         )
         parser.add_argument(
             "--no-verify",
@@ -202,6 +221,7 @@ class Command(BaseCommand):
         held_out = held_out_files(options["heldout"], options["data"])
         with tempfile.TemporaryDirectory() as folder:
             snapshot = Path(folder) / "snapshot-1.safetensors"
+            raw = raw_text(run, options) if options["raw"] else None
             run_worker_client(
                 "init-snapshot",
                 run.format,
@@ -211,11 +231,13 @@ class Command(BaseCommand):
                 str(snapshot),
             )
             try:
-                create_run(run, snapshot, shards, held_out=held_out, start=not options["hold"])
+                start = not options["hold"]
+                create_run(run, snapshot, shards, held_out=held_out, raw=raw, start=start)
             except ValidationError as error:
                 raise CommandError("; ".join(_sentences(error))) from None
+        chunks = f"{run.chunk_set.count()} chunks of text to prepare, " if raw else ""
         self.stdout.write(
-            f"{run.slug}: {run.get_state_display()}, {run.shards} shards, at /c/{run.slug}"
+            f"{run.slug}: {run.get_state_display()}, {chunks}{run.shards} shards, at /c/{run.slug}"
         )
 
 
@@ -224,6 +246,8 @@ def run_from_options(options: dict) -> Run:
     names = [row[1] for row in (*NUMBERS, *CHOICES, *SWITCHES, *TEXTS)]
     given = {name: options[name] for name in names if options.get(name) is not None}
     shards = options["shards"]
+    if options["raw"] and (options["data"] or options["hold"]):
+        raise CommandError("--raw goes with neither --data nor --hold")
     if options["data"]:
         shards = len(_report(options["data"])["shards"])
     if not shards:
@@ -253,7 +277,17 @@ def _can_be_verified(options: dict) -> bool:
     """Whether somebody else can repeat a result: its data is served, and its encoding leaves
     nothing behind in its worker."""
     codec = CODECS.get(options["encoding"] or "")
-    return bool(options["data"] and options["verify"]) and not (codec and codec.feeds_back)
+    served = options["data"] or options["raw"]
+    return bool(served and options["verify"]) and not (codec and codec.feeds_back)
+
+
+def raw_text(run: Run, options: dict) -> RawText:
+    """Checked as far as volunteers' programs would."""
+    told = run_worker_client(
+        "chunks", "tokenizer", run.format, *tokenizer_option(options["tokenizer"])
+    )
+    languages = tuple(sorted(filter(None, options["languages"].split(","))))
+    return RawText(options["raw"], Path(told["file"]), languages)
 
 
 def shard_files(folder: Path, run: Run) -> list[Path]:

@@ -35,6 +35,8 @@ def lines(found: Status) -> list[str]:
         f"tasks    {tasks.free} free, {tasks.leased} leased, {tasks.done} done",
         f"results  {counts}",
     ]
+    if text := found.preparation:
+        head.append(f"text     {text.done} of {text.total} chunks prepared")
     rounds = [
         f"round {row.round:>4}  loss {'-' if row.loss is None else f'{row.loss:.4f}'}  "
         f"{row.accepted} results  {row.seconds:.1f} s  {row.sha256[:16]}"

@@ -12,7 +12,7 @@ from coordination.workers.decisions import DECISIONS
 
 class Command(RunCommand):
     help = (
-        "List a run's workers, or approve, pause, block or unblock one. "
+        "List a run's workers, or approve, pause, block or unblock one, or let it see raw text. "
         "Example: manage.py workers tr-wiki pause merry-otter-4831 --reason 'please run doctor'"
     )
 
@@ -62,6 +62,8 @@ def _find(run: Run, name: str | None, unregistered: bool) -> Worker:
 def _line(worker: Worker) -> str:
     seen = f"{worker.last_seen_at:%Y-%m-%d %H:%M} UTC" if worker.last_seen_at else "never"
     notes = ["registered" if worker.is_registered else "no token"]
+    if worker.may_see_text:
+        notes.append("may see text")
     if worker.copies_seen:
         notes.append(f"a copy of it seen {worker.copies_seen} times")
     if worker.state_reason:
