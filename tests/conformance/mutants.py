@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mutant:
-    """``old`` stands exactly once in the source, and becomes ``new``."""
+    """``old`` stands exactly once in the source, and becomes ``new``. ``after`` are checks that
+    have to run before the one that finds it."""
 
     name: str
     caught_by: str
     old: str
     new: str
+    after: tuple[str, ...] = ()
 
     def apply(self, source: str) -> str:
         """Raises ValueError where the source has changed under the mutant."""
@@ -48,10 +50,13 @@ MUTANTS = [
     Mutant("any JSON taken", "json-wrong", "demand(proper, 400", "demand(True, 400"),
     Mutant("capitals in a name", "json-wrong", '"[a-z0-9_-]{3,32}', '"[A-Za-z0-9_-]{3,32}'),
     Mutant("JSON of any size", "json-size", "else 65536", "else 2**30"),
+    Mutant("another code for no place", "unknown-path", '404, "yok", "nothing here"', '404, "gorev_yok", "nothing here"'),
+    Mutant("fields that are new", "unknown-fields", 'asked = ask["isci"], ask["istek"]', 'asked = ask["isci"], ask["istek"] if "cihaz" not in ask else None'),
     # Reading
     Mutant("a state of its own", "status-fields", 'else "acik"', 'else "open"'),
     Mutant("leases not counted", "status-units", '"kirada": live', '"kirada": 0'),
     Mutant("refusals not counted", "status-results", "len(judged) - kabul", "0"),
+    Mutant("another protocol", "about-fields", '"protokol": 1', '"protokol": 2'),
     Mutant("another inner steps told", "about-agrees", "self.fields | {\"tur\"", 'self.fields | {"ic_adim": 99, "tur"'),
     # Leasing
     Mutant("no seed in a lease", "lease-fields", '"lr": 0.001, "tohum": 0,', '"lr": 0.001,'),
@@ -61,10 +66,12 @@ MUTANTS = [
     Mutant("a name is enough", "lease-proof", 'asked = ask["isci"], ask["istek"]', 'asked = ask["isci"], "0" * 32'),
     Mutant("a unit leased twice", "lease-one-per-unit", "sorted(set(range(self.fields[\"n_parca\"])) - taken - self.results.keys())", "[0]"),
     Mutant("204 without Retry-After", "lease-nothing-wait", '204, b"", {"Retry-After": "1"}', '204, b"", {}'),
+    Mutant("no work is an error", "lease-nothing", 'return 204, b"", {"Retry-After": "1"}', 'demand(False, 404, "yok", "no work")'),
     Mutant("unknown jobs get training", "lease-jobs", ' or "egit" not in ask.get("isler", ["egit"])', ""),
     Mutant("encodings not looked at", "lease-encodings", 'demand("ham" in ask', 'demand(True or ask'),
     Mutant("an encoding not offered", "lease-encoding-offered", '"kodlama": "ham",', '"kodlama": "topk",'),
     Mutant("an ended request leases again", "lease-request-used", "demand(self.live(lease), 409", "demand(True, 409"),
+    Mutant("a delivered request leases again", "accepted-request-used", "demand(self.live(lease), 409", "demand(self.live(lease) or 200 in [told[0] for told in lease.verdicts.values()], 409"),
     # Files
     Mutant("another digest announced", "file-digest", '"sha256": digest, "boyut"', '"sha256": "0" * 64, "boyut"'),
     Mutant("no ETag", "file-etag", '"ETag": etag, ', ""),
@@ -77,6 +84,10 @@ MUTANTS = [
     Mutant("outside is the whole", "file-range-outside", 'demand(start < stop, 416, "aralik_disi"', 'demand(True, 416, "aralik_disi"'),
     Mutant("any file is there", "file-missing", "demand(request.path in self.files, 404", 'request.path = "/adaptor?tur=1"; demand(True, 404'),
     Mutant("ids of another vocabulary", "file-tokenizer", "path.read_bytes() for i", 'path.read_bytes()[:-4] + b"\\xff\\xff\\0\\0" for i'),
+    Mutant("another format's name", "file-snapshot", '"bicim": "tiny-qwen3-lora-r4"', '"bicim": "smollm2-135m-lora-r16"'),
+    Mutant("rows by another name", "file-data", "path.read_bytes() for i", 'path.read_bytes().replace(b"input_ids", b"input_row") for i'),
+    Mutant("the data for a snapshot", "file-snapshot-number", 'self.file_ref(f"/adaptor?tur={lease.tur}")', 'self.file_ref("/veri?parca=0")'),
+    Mutant("what is deleted never was", "file-retention", "        self.gecmis.append(row", "        self.files.pop(f\"/adaptor?tur={self.tur - 1}\", None)\n        self.gecmis.append(row"),
     Mutant("no base model's revision", "lease-base", '"modelen/tiny-qwen3@seed-0"', '"modelen/tiny-qwen3"'),
     Mutant("zipped", "file-identity", '"ETag": etag, ', '"ETag": etag, "Content-Encoding": "gzip", '),
     # Delivering
@@ -88,6 +99,7 @@ MUTANTS = [
     Mutant("no digest needed", "result-digest-required", 'told = request.headers.get("Content-Digest", "")', 'told = request.headers.get("Content-Digest", f"sha-256=:{base64.b64encode(sha256(request.data).digest()).decode()}:")'),
     Mutant("the digest not compared", "result-digest-wrong", "demand(told == found, 400", "demand(True, 400"),
     Mutant("a short body judged", "result-short", 'demand(len(self.data) == int(length), 400, "govde_kisa"', 'demand(True, 400, "govde_kisa"'),
+    Mutant("nothing delivered is refused", "result-nothing-yet", '            demand(lease.verdicts, 404, "yok", "nothing was delivered for this task")\n', '            if not lease.verdicts:\n                return 200, {"durum": "ret"}, {}\n'),
     # Refusing
     Mutant("garbage is another code", "refuse-garbage", '400, "bozuk_dosya"', '422, "bozuk_dosya"'),
     Mutant("the end not compared", "refuse-truncated", "if end != len(data):", "if False:"),
@@ -103,9 +115,11 @@ MUTANTS = [
     Mutant("encodings taken for tensors", "refuse-encoding", 'demand(theirs != {"delta"}, 422', "demand(True, 422"),
     Mutant("a refusal keeps the lease", "refused-requeues", "            lease.open = False\n", ""),
     Mutant("refusals forgotten", "refused-fate", "                lease.verdicts[told] = refused.args\n", "                return refused.args\n"),
+    Mutant("refused bytes judged anew", "refused-again", "if told not in lease.verdicts:", "if lease.verdicts.get(told, (400,))[0] >= 400:"),
     Mutant("results on an ended task", "refused-is-over", "demand(lease.open and lease.parca", "demand(lease.parca"),
     # Expiring
     Mutant("an expired request leases on", "expired-request", "return wanted and lease.ends > time.time()", "return wanted"),
+    Mutant("expired units stay taken", "expired-requeues", "for lease in self.leases.values() if self.live(lease)}", "for lease in self.leases.values() if lease.open}"),
     Mutant("late results refused", "expired-still-taken", "demand(lease.open and lease.parca", "demand(self.live(lease) and lease.parca"),
     Mutant("the second result wins", "expired-first-wins", "demand(lease.open and lease.parca not in self.results, 409", "demand(lease.open, 409"),
     # Accepting
@@ -118,6 +132,10 @@ MUTANTS = [
     # Rounds
     Mutant("a digest of the round before", "round-digest", '"sha256": self.file_ref(path)["sha256"]', '"sha256": self.file_ref(f"/adaptor?tur={self.tur}")["sha256"]'),
     Mutant("the first snapshot again", "round-published", "header[: -4 * len(self.weights)] + self.weights.tobytes()", "header"),
+    Mutant("always round one", "round-number", '"tur": self.tur - over', '"tur": 1'),
+    Mutant("each round from the first snapshot", "round-next-starts-there", 'self.file_ref(f"/adaptor?tur={lease.tur}")', 'self.file_ref("/adaptor?tur=1")'),
+    Mutant("a result too many", "round-counts", '"kabul": len(results), "sha256"', '"kabul": len(results) + 1, "sha256"'),
+    Mutant("leases outlive their round", "round-ends-leases", "demand(self.live(lease), 409", "demand(self.live(lease) or lease.tur < self.tur, 409"),
     Mutant("older rounds not told", "round-older", 'if row["tur"] < before]', "if row]"),
     Mutant("verdicts end with the round", "round-verdict-stays", "        self.tur, self.began, self.results = self.tur + 1, time.time(), {}\n", "        self.tur, self.began, self.results = self.tur + 1, time.time(), {}\n        for lease in self.leases.values():\n            lease.verdicts = {}\n"),
     Mutant("results wait for ever", "round-fate", 'if lease.tur == self.tur else "birlesti"', 'if True else "birlesti"'),
@@ -127,6 +145,13 @@ MUTANTS = [
     Mutant("plain momentum", "merge-first", "x + 0.5 * y for x, y in zip(g", "y for x, y in zip(g"),
     Mutant("the run goes on", "run-over", '410, "bitti"', '409, "istek_kullanildi"'),
     Mutant("the last snapshot goes", "run-last-snapshot", "        self.tur, self.began, self.results = self.tur + 1, time.time(), {}\n", "        self.tur, self.began, self.results = self.tur + 1, time.time(), {}\n        if self.tur > self.fields[\"tur_sayisi\"]:\n            del self.files[path]\n"),
+    # Over all answers
+    Mutant("204 of no version", "all-versions", 'if name != "Content-Length" or status not in (204, 304):', 'if name not in ("Content-Length", "X-Modelen-Protokol") or status not in (204, 304):', ("lease-nothing",)),
+    Mutant("conflicts as plain JSON", "all-problems", "'problem+json' if status >= 400", "'problem+json' if status >= 400 and status != 409", ("lease-request-used",)),
+    Mutant("an ended request may succeed", "all-codes", '"that lease ended; draw a new istek"', '"that lease ended; draw a new istek", True', ("lease-request-used",)),
+    Mutant("busy for no time told", "all-waits", "        demand(place in METHODS, 404", '        Request.answered = getattr(Request, "answered", 0) + 1  # type: ignore[attr-defined]\n        demand(Request.answered != 3, 503, "mesgul", "later", True)\n        demand(place in METHODS, 404', ("file-etag",)),
+    Mutant("an unknown task is its mistake", "no-mistake", '404, "gorev_yok", "there is no such task"', '500, "ic_hata", "a mistake", True', ("result-unknown-task",)),
+    Mutant("a unit's number for an id", "tasks-unique", "gorev, anahtar = time.time() + self.fields[\"sure\"], *map(secrets.token_hex, (12, 32))", "gorev, anahtar = time.time() + self.fields[\"sure\"], f\"unit-{free[0]}\", secrets.token_hex(32)", ("lease-request-used", "lease-jobs", "lease-fields")),
 ]  # fmt: skip
 
 # Of ``fuller_coordinator.py``, which has the optional parts.

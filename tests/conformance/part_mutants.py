@@ -51,6 +51,7 @@ REPEATING_MUTANTS = [
     Mutant("one repetition decides", "dispute-goes-on", "elif any(self.agree(vector, other) for other in others):", "elif True:"),
     Mutant("one address twice", "dispute-goes-on", "*(one.address for one, _ in lease.said)", "*()"),
     Mutant("no reason told", "dispute-lost", '"kod": "dogrulama_tutmadi"}\n', '"kod": "baska"}\n'),
+    Mutant("a shard is lost", "dispute-frees", "            del self.results[target.parca]\n", ""),
     Mutant("the author is always right", "dispute-lost", '            target.fate = {"durum": "elendi", "kod": "dogrulama_tutmadi"}\n            del self.results[target.parca]\n', ""),
 ]  # fmt: skip
 

@@ -20,6 +20,7 @@ from tests.conformance.part_mutants import (
 )
 from tests.conformance.subjects import EXAMPLE, FULLER, examine, serving, write_run
 from worker_client.conformance.check import Outcome, Result
+from worker_client.conformance.checks import coordinator
 
 ENCODING = FULLER.with_name("encoding_coordinator.py")
 REPEATING = FULLER.with_name("repeating_coordinator.py")
@@ -48,6 +49,8 @@ SUBJECTS = [
     Subject("measuring", FULLER.with_name("measuring_coordinator.py"), MEASURING_MUTANTS),
     Subject("repeating", REPEATING, REPEATING_MUTANTS, ("tur_sayisi=3",)),
 ]
+# Without a fault there is nothing that these could look at.
+HIDDEN = {"file-retention", "all-waits"}
 FAULTS = [mutant for subject in SUBJECTS for mutant in subject.mutants]
 
 
@@ -62,7 +65,7 @@ def found(
         source = mutant.apply(subject.program.read_text("utf-8"))
         folder = write_run(tmp_path_factory.mktemp("mutant"))
         with serving(source, folder, *subject.fields) as url:
-            return examine(url, mutant.caught_by)[-1]
+            return examine(url, *mutant.after, mutant.caught_by)[-1]
 
     with each_at_once(request, "mutant", find) as futures:
         yield futures
@@ -74,12 +77,17 @@ def test_a_mutant_is_caught(mutant: Mutant, found: dict[Mutant, Future[Outcome]]
     assert outcome.result is Result.FAILED, f"{outcome.result.value}: {outcome.detail}"
 
 
+def test_every_check_catches_a_mutant() -> None:
+    shown = [check.id for check in coordinator.checks if not check.id.startswith("unseen-")]
+    assert set(shown) == {mutant.caught_by for mutant in FAULTS}
+
+
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
 def test_the_checks_that_catch_mutants_pass_without_them(
     subject: Subject, run_folder: Path
 ) -> None:
-    wanted = sorted({mutant.caught_by for mutant in subject.mutants})
+    wanted = {name for mutant in subject.mutants for name in (*mutant.after, mutant.caught_by)}
     with serving(subject.program.read_text("utf-8"), run_folder, *subject.fields) as url:
-        outcomes = examine(url, *wanted)
+        outcomes = examine(url, *sorted(wanted - HIDDEN))
     told = {o.check.id: o.detail for o in outcomes if o.result is not Result.PASSED}
     assert not told

@@ -82,6 +82,8 @@ class Bench:
         self.repeaters: list[Volunteer] = []
         self.held: list[Lease] = []
         self.granted: list[Lease] = []
+        # Name, istek, gorev and anahtar of each lease answer, also of those that repeat.
+        self.answered: set[tuple[str, str, str, str]] = set()
         self.delivered: list[Delivered] = []
         self.scenes: dict[str, Any] = {}
         self._files: dict[str, bytes] = {}
@@ -146,6 +148,9 @@ class Bench:
         request_id = request_id or secrets.token_hex(16)
         body = {"isci": one.name, "istek": request_id, "elde": 1} | fields
         reply = self.speak(one, "POST", "/gorev", json=body)
+        if reply.status == 200:
+            told = (str(reply.json.get(name)) for name in ("gorev", "anahtar"))
+            self.answered.add((one.name, request_id, *told))
         if reply.status == 200 and reply.json.get("gorev") not in {g.id for g in self.granted}:
             lease = Lease(one, request_id, reply, parse(reply, wire.Task))
             self.held.append(lease)

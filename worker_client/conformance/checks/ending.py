@@ -34,3 +34,12 @@ def run_last_snapshot(bench: Bench) -> None:
     row = published(bench, last - 1)
     found = weights.sha256(snapshot(bench, last))
     demand(found == row.sha256, f"/adaptor?tur={last} is not the file that gecmis names")
+
+
+@check("file-retention", "Snapshots older than the retention: 410 `silindi`.")
+def file_retention(bench: Bench) -> None:
+    finish(bench)
+    reply = bench.http.fetch("/adaptor?tur=1")
+    if reply.status == 200:
+        raise NotObservable("snapshot 1 is still kept; a longer run shows it")
+    expect(reply, Refusal.DELETED)

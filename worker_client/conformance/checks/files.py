@@ -6,7 +6,7 @@ import numpy as np
 
 from worker_client.conformance import weights
 from worker_client.conformance.bench import Bench, known_format
-from worker_client.conformance.check import Absent, NotObservable, demand
+from worker_client.conformance.check import Absent, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.http import expect, expect_status
 from worker_client.contract import wire
@@ -166,12 +166,3 @@ def file_snapshot_number(bench: Bench) -> None:
     reply = expect_status(bench.http.fetch(f"/adaptor?tur={task.round}"), 200)
     same = weights.sha256(reply.body) == task.snapshot.sha256
     demand(same, f"/adaptor?tur={task.round} is another file than the lease's adaptor")
-
-
-@check("file-retention", "Snapshots older than the retention: 410 `silindi`.")
-def file_retention(bench: Bench) -> None:
-    bench.demand_open()
-    reply = bench.http.fetch("/adaptor?tur=1")
-    if reply.status == 200:
-        raise NotObservable("snapshot 1 is still kept; a long run shows it")
-    expect(reply, Refusal.DELETED)

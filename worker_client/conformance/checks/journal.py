@@ -57,10 +57,14 @@ def no_mistake(bench: Bench) -> None:
 
 @check("tasks-unique", "id of one leased attempt, `[A-Za-z0-9_-]{1,64}`, never used again")
 def tasks_unique(bench: Bench) -> str:
-    pairs = Counter((one.volunteer.name, one.request_id) for one in bench.granted)
-    keys = Counter(one.task.lease_key for one in bench.granted)
-    demand(len(keys) == len(pairs), "two leases had the same anahtar")
-    return f"{len(bench.granted)} leases"
+    for place, what in ((2, "gorev"), (3, "anahtar")):
+        used: dict[str, set[tuple[str, str]]] = {}
+        for told in bench.answered:
+            used.setdefault(told[place], set()).add(told[:2])
+        again = [found for found, requests in used.items() if len(requests) > 1]
+        shown = again[:1] if what == "gorev" else ""
+        demand(not again, f"{len(again)} {what} of more than one lease request {shown}")
+    return f"{len(bench.answered)} leases"
 
 
 def unseen(id: str, clause: str, why: str) -> None:
