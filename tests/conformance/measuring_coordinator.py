@@ -31,13 +31,17 @@ class MeasuringRun(FullRun):
         self.predicted_bytes = 2 * self.predicted
         told = {"token": str(self.predicted), "bayt": str(self.predicted_bytes)}
         head = build_header([("input_ids", "I32", (rows, seq))], told)
-        self.files["/ayrik"] = head + bytes(4 * rows * seq)
+        self.held_out = head + bytes(4 * rows * seq)
 
     def bilgi(self, request: Request) -> Answer:
         status, body, headers = super().bilgi(request)
         return status, body | {"isler": ["egit", JOB]}, headers
 
-    ayrik = FullRun.file
+    def ayrik(self, request: Request) -> Answer:
+        holder = self.owners().get(request.query.get("gorev", ""))
+        may = holder and self.caller(request) in (None, holder)
+        refuse_unless(may and request.path in self.files, 404, "yok", "for whoever measures")
+        return self.file(request)
 
     def durum(self, request: Request) -> Answer:
         status, body, headers = super().durum(request)
@@ -58,7 +62,9 @@ class MeasuringRun(FullRun):
         status, body, headers = super().task(lease)
         if hasattr(lease, "measures"):
             aday = [{"adaptor": self.file_ref("/adaptor?tur=1")}]
-            body |= {"is": JOB, "aday": aday, "veri": self.file_ref("/ayrik")}
+            path = f"/ayrik?gorev={lease.gorev}"
+            self.files[path] = self.held_out
+            body |= {"is": JOB, "aday": aday, "veri": self.file_ref(path)}
         return status, body, headers
 
     def sonuc(self, request: Request) -> Answer:

@@ -154,6 +154,13 @@ MUTANTS = [
     Mutant("a unit's number for an id", "tasks-unique", "gorev, anahtar = time.time() + self.fields[\"sure\"], *map(secrets.token_hex, (12, 32))", "gorev, anahtar = time.time() + self.fields[\"sure\"], f\"unit-{free[0]}\", secrets.token_hex(32)", ("lease-request-used", "lease-jobs", "lease-fields")),
 ]  # fmt: skip
 
+# Of the same with ``mod`` sft and labels in its shards.
+SFT_MUTANTS = [
+    Mutant("no labels", "file-data", "path.read_bytes() for i", 'path.read_bytes().replace(b"labels", b"answer") for i'),
+    Mutant("labels of another vocabulary", "file-labels", "path.read_bytes() for i", 'path.read_bytes()[:-4] + b"\\xff\\xff\\0\\0" for i'),
+    Mutant("labels for none", "file-labels", "path.read_bytes() for i", 'path.read_bytes()[: -40 * 16 * 4] + 40 * 16 * b"\\x9c\\xff\\xff\\xff" for i'),
+]  # fmt: skip
+
 # Of ``fuller_coordinator.py``, which has the optional parts.
 FULLER_MUTANTS = [
     # Tokens
@@ -176,6 +183,8 @@ FULLER_MUTANTS = [
     Mutant("receipts of no size", "receipts-fields", '"boyut": lease.sizes[told]', '"boyut": 0'),
     Mutant("the same page again", "receipts-pages", "first = len(receipts) - int(request.query.get(\"once\", len(receipts)))\n        left = len(receipts) - first - PAGE", "first, left = 0, 1"),
     Mutant("pages overlap", "receipts-pages", 'int(request.query.get("once", len(receipts)))\n        left = len(receipts) - first - PAGE', 'int(request.query.get("once", len(receipts)))\n        left = len(receipts) - first - 1'),
+    Mutant("more than a hundred at once", "receipts-hundred", "CHUNK, PAGE = 65536, 100", "CHUNK, PAGE = 65536, 1000"),
+    Mutant("the newest hundred alone", "receipts-hundred", '{"once": left} if left > 0 else {}', "{}"),
     Mutant("the first sequence for good", "receipts-sequence", 'self.sequence[ask["isci"]] = ask["sira"]', 'self.sequence.setdefault(ask["isci"], ask["sira"])'),
     # Leases
     Mutant("no limit's Retry-After", "lease-limit", ", True, headers=later)", ", True)"),

@@ -45,6 +45,7 @@ REPEATING_MUTANTS = [
     Mutant("the author's task told", "verify-nothing-told", 'body |= {"is": JOB, "hedef": hedef}', 'body |= {"is": JOB, "hedef": hedef, "yazar": lease.target.gorev}'),
     Mutant("neighbours repeat", "verify-others", "parties = {lease.address, *(one.address", "parties = {*(one.address"),
     Mutant("under check is left out", "verify-waits", "            self.pending.append(lease)\n", '            self.pending.append(lease)\n            lease.fate = {"durum": "denetlenemedi"}\n'),
+    Mutant("merged before the verdict", "verify-waits", "        if not self.pending:\n            super().merge()", "        super().merge()"),
     Mutant("repetitions refused", "verify-accepted", 'told = {"kabul": True, "gorev": lease.gorev', 'told = {"kabul": True, "gorev": lease.target.gorev'),
     Mutant("repetitions wait", "verify-used", '{"durum": "kullanildi"}', '{"durum": "bekliyor"}'),
     Mutant("an agreeing one condemns", "verify-agrees", "        if self.agree(vector, target.vector):\n            self.settle(target)\n", '        if self.agree(vector, target.vector):\n            target.fate = {"durum": "elendi", "kod": "dogrulama_tutmadi"}\n            self.settle(target)\n'),
@@ -58,8 +59,10 @@ REPEATING_MUTANTS = [
 # Of ``measuring_coordinator.py``.
 MEASURING_MUTANTS = [
     Mutant("nothing to measure", "measure-lease", 'aday = [{"adaptor"', 'aday = [] and [{"adaptor"'),
-    Mutant("another job", "measure-lease", '"aday": aday, "veri": self.file_ref("/ayrik")}', '"aday": aday, "veri": None}'),
+    Mutant("another job", "measure-lease", '"aday": aday, "veri": self.file_ref(path)}', '"aday": aday, "veri": None}'),
     Mutant("tokens miscounted", "measure-data", 'told = {"token": str(self.predicted)', 'told = {"token": str(self.predicted + rows)'),
+    Mutant("held-out text for all", "measure-files", "self.caller(request) in (None, holder)", "True"),
+    Mutant("held-out text without a lease", "measure-files", '        refuse_unless(may and request.path in self.files, 404, "yok", "for whoever measures")\n', '        if not holder:\n            return 200, self.held_out, {}\n        refuse_unless(may, 404, "yok", "for whoever measures")\n'),
     Mutant("any loss", "measure-refused", "right = 0 <= loss <= 1e6", "right = True"),
     Mutant("tokens not compared", "measure-refused", "refuse_unless(right and counted, 400", "refuse_unless(right, 400"),
     Mutant("measurements refused", "measure-taken", "right = 0 <= loss <= 1e6", "right = False"),

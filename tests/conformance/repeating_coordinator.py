@@ -35,6 +35,15 @@ class RepeatingRun(FullRun):
         status, body, headers = super().bilgi(request)
         return status, body | {"isler": ["egit", JOB]}, headers
 
+    def durum(self, request: Request) -> Answer:
+        """A repetition takes no unit of the round's."""
+        status, body, headers = super().durum(request)
+        live = [lease for lease in self.leases.values() if self.live(lease)]
+        repeated = sum(hasattr(lease, "target") for lease in live)
+        counts = body["gorev"]
+        counts |= {"bos": counts["bos"] + repeated, "kirada": counts["kirada"] - repeated}
+        return status, body, headers
+
     # Leases
 
     def gorev(self, request: Request) -> Answer:

@@ -16,11 +16,12 @@ FULLER = REPO / "tests" / "conformance" / "fuller_coordinator.py"
 SEQ = 16
 
 
-def write_run(folder: Path, shards: int = 2) -> Path:
-    """A folder that the example serves: a snapshot of the tiny format, and shards."""
+def write_run(folder: Path, shards: int = 2, *, labels: bool = False) -> Path:
+    """A folder that the example serves: a snapshot of the tiny format, and shards, with labels
+    for sft."""
     (folder / "snapshot.safetensors").write_bytes(make_snapshot())
     for number in range(shards):
-        (folder / f"shard-{number:05d}.safetensors").write_bytes(make_shard(seq=SEQ))
+        (folder / f"shard-{number:05d}.safetensors").write_bytes(make_shard(seq=SEQ, labels=labels))
     return folder
 
 

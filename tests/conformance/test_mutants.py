@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.at_once import each_at_once
-from tests.conformance.mutants import CLOSED_MUTANTS, FULLER_MUTANTS, MUTANTS, Mutant
+from tests.conformance.mutants import (
+    CLOSED_MUTANTS,
+    FULLER_MUTANTS,
+    MUTANTS,
+    SFT_MUTANTS,
+    Mutant,
+)
 from tests.conformance.part_mutants import (
     BF16_MUTANTS,
     ENCODING_MUTANTS,
@@ -36,9 +42,13 @@ class Subject:
     mutants: list[Mutant]
     fields: tuple[str, ...] = ()
 
+    def write_run(self, folder: Path) -> Path:
+        return write_run(folder, labels="mod=sft" in self.fields)
+
 
 SUBJECTS = [
     Subject("minimal", EXAMPLE, MUTANTS),
+    Subject("sft", EXAMPLE, SFT_MUTANTS, ("mod=sft",)),
     Subject("fuller", FULLER, FULLER_MUTANTS),
     Subject("closed", FULLER, CLOSED_MUTANTS, ("acik=",)),
     Subject("int8", ENCODING, ENCODING_MUTANTS, REFERENCE),
@@ -63,7 +73,7 @@ def found(
     def find(mutant: Mutant) -> Outcome:
         subject = next(one for one in SUBJECTS if mutant in one.mutants)
         source = mutant.apply(subject.program.read_text("utf-8"))
-        folder = write_run(tmp_path_factory.mktemp("mutant"))
+        folder = subject.write_run(tmp_path_factory.mktemp("mutant"))
         with serving(source, folder, *subject.fields) as url:
             return examine(url, *mutant.after, mutant.caught_by)[-1]
 
@@ -83,11 +93,10 @@ def test_every_check_catches_a_mutant() -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
-def test_the_checks_that_catch_mutants_pass_without_them(
-    subject: Subject, run_folder: Path
-) -> None:
+def test_the_checks_that_catch_mutants_pass_without_them(subject: Subject, tmp_path: Path) -> None:
     wanted = {name for mutant in subject.mutants for name in (*mutant.after, mutant.caught_by)}
-    with serving(subject.program.read_text("utf-8"), run_folder, *subject.fields) as url:
+    folder = subject.write_run(tmp_path)
+    with serving(subject.program.read_text("utf-8"), folder, *subject.fields) as url:
         outcomes = examine(url, *sorted(wanted - HIDDEN))
     told = {o.check.id: o.detail for o in outcomes if o.result is not Result.PASSED}
     assert not told

@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from worker_client.contract.formats import load_adapter_format
+from worker_client.contract.recipe import IGNORED_LABEL
 from worker_client.contract.tensors import build_header
 
 BASE = "/c/little"
@@ -43,12 +44,19 @@ def make_snapshot(format_id: str = "tiny-qwen3-lora-r4") -> bytes:
     return header + b"".join(a.astype("<f4").tobytes() for a in arrays)
 
 
-def make_shard(rows: int = 40, seq: int = 16, highest: int = 255) -> bytes:
-    """A valid cpt shard of random tokens for the tiny model."""
+def make_shard(rows: int = 40, seq: int = 16, highest: int = 255, *, labels: bool = False) -> bytes:
+    """A valid shard of random tokens for the tiny model; with labels, of the second halves, one
+    for sft."""
     base = load_adapter_format("tiny-qwen3-lora-r4").base_model
     ids = np.random.default_rng(1).integers(0, highest + 1, (rows, seq)).astype("<i4")
     targets = str(rows * (seq - 1))  # a token of the tiny tokenizer is a byte
     metadata = {"belirtec_sha256": base.tokenizer_sha256, "token": targets, "bayt": targets}
+    if labels:
+        answers = ids.copy()
+        answers[:, : seq // 2] = IGNORED_LABEL
+        metadata["token"] = metadata["bayt"] = str(rows * (seq - seq // 2))
+        shapes = [(name, "I32", (rows, seq)) for name in ("input_ids", "labels")]
+        return build_header(shapes, metadata) + ids.tobytes() + answers.tobytes()
     return build_header([("input_ids", "I32", (rows, seq))], metadata) + ids.tobytes()
 
 

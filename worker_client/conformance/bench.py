@@ -149,7 +149,8 @@ class Bench:
         body = {"isci": one.name, "istek": request_id, "elde": 1} | fields
         reply = self.speak(one, "POST", "/gorev", json=body)
         if reply.status == 200:
-            told = (str(reply.json.get(name)) for name in ("gorev", "anahtar"))
+            found = reply.json
+            told = str(found.get("gorev")), str(found.get("anahtar"))
             self.answered.add((one.name, request_id, *told))
         if reply.status == 200 and reply.json.get("gorev") not in {g.id for g in self.granted}:
             lease = Lease(one, request_id, reply, parse(reply, wire.Task))
@@ -324,6 +325,22 @@ class Bench:
                 self.deliver(self.granted[-1])
             else:
                 time.sleep(POLL_S)
+
+    def fill_round(self, number: int) -> None:
+        """Deliver all that round ``number`` still lacks, whether it is checked or not.
+
+        Raises:
+            NotObservable: somebody else holds a unit of it.
+        """
+        for _ in range(2 * FEW):  # a unit may be barred to some
+            while (reply := self._ask_for_somebody()).status == 200:
+                if self.granted[-1].task.round != number:
+                    return
+                self.deliver(self.granted[-1])
+            status = self.status()
+            if reply.status == 410 or status.round != number or not status.tasks.free:
+                return
+        raise NotObservable(f"round {number} has a unit that nobody is given")
 
     def repeat_what_is_asked(self) -> None:
         """Repeat, as its author made it, whatever the repeaters are given."""

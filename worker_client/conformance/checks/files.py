@@ -6,11 +6,12 @@ import numpy as np
 
 from worker_client.conformance import weights
 from worker_client.conformance.bench import Bench, known_format
-from worker_client.conformance.check import Absent, demand
+from worker_client.conformance.check import Absent, NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.http import expect, expect_status
 from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
+from worker_client.contract.recipe import IGNORED_LABEL
 
 
 def each(bench: Bench) -> list[wire.FileRef]:
@@ -58,6 +59,26 @@ def file_data(bench: Bench) -> str:
     digest = header.metadata.get("belirtec_sha256", "")
     demand(len(digest) == 64, f"belirtec_sha256 in the metadata is {digest!r}")
     return f"{header.tensors['input_ids'].shape[0]} rows"
+
+
+@check("file-labels", "for `sft` also `labels` int32 `[n, seq]` (-100: no loss)")
+def file_labels(bench: Bench) -> str:
+    task = bench.lease().task
+    if task.mode != wire.Mode.SFT:
+        raise NotObservable(f"the run is of mod {task.mode.value}; make one of sft")
+    if task.data is None:
+        raise Absent("no served data")
+    data, fmt = bench.file(task.data), known_format(task.format)
+    tensors = weights.read_file(data, task.data.path).tensors
+    demand("labels" in tensors, f"the shard has {sorted(tensors)}")
+    ids, labels = tensors["input_ids"], tensors["labels"]
+    demand(labels.shape == ids.shape, f"labels are {list(labels.shape)}, ids {list(ids.shape)}")
+    values = np.frombuffer(data[labels.start : labels.stop], "<i4").reshape(labels.shape)
+    told = values != IGNORED_LABEL
+    odd = values[told & ((values < 0) | (values >= fmt.vocab_size))]
+    demand(not odd.size, f"a label is {odd[:1]} in a vocabulary of {fmt.vocab_size}")
+    demand(told[:, 1:].any(), "no token of the shard is predicted")
+    return f"{told[:, 1:].sum()} of {values.size} tokens are predicted"
 
 
 @check(

@@ -101,6 +101,11 @@ unseen(
     "only the operator can pause or block a worker",
 )
 unseen(
+    "unseen-approved",
+    "In a closed run every endpoint but `/bilgi`, `/durum` and `/kayit` needs an approved token",
+    "only the operator can approve a worker, so what an approved one may do stays unseen",
+)
+unseen(
     "unseen-names",
     "too many new names from this source address",
     "a test that ran into this limit could not go on",

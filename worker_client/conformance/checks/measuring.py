@@ -116,6 +116,18 @@ def measure_data(bench: Bench) -> str:
     return f"{told.tokens} tokens of {told.utf8_bytes} bytes"
 
 
+@check("measure-files", "The files are there for the holders of such leases only.")
+def measure_files(bench: Bench) -> None:
+    data = measured(bench).held_out.lease.task.data
+    assert data is not None
+    stranger = bench.newcomer()
+    if stranger.token is None:
+        raise NotObservable("without tokens nobody can be told from the holder")
+    for path in {data.path, data.path.split("?")[0]}:
+        reply = bench.speak(stranger, "GET", path)
+        demand(reply.status not in (200, 206), f"{reply}: held-out text for one without a lease")
+
+
 @check("measure-taken", 'JSON `{"kayip": [...], "token": n, "bayt": n}`, one loss per candidate')
 def measure_taken(bench: Bench) -> None:
     told = measured(bench)

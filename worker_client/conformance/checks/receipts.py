@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 
 from worker_client.conformance.bench import Bench, Lease, Volunteer, draw, parse
-from worker_client.conformance.check import Absent, demand
+from worker_client.conformance.check import Absent, NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.checks.registering import registered
 from worker_client.conformance.http import Reply, expect, expect_status
@@ -12,7 +12,7 @@ from worker_client.conformance.weights import sha256
 from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
 
-MOST_PAGES = 20
+MOST_PAGES, HUNDRED = 20, 100
 
 
 def receipts(bench: Bench, one: Volunteer, query: str = "") -> Reply:
@@ -86,16 +86,38 @@ def receipts_fields(bench: Bench) -> None:
 @check("receipts-pages", "`?once=N` gives the next ones, until an answer has no `once`.")
 def receipts_pages(bench: Bench) -> str:
     told = spent(bench)
+    found, pages = all_receipts(bench, told.volunteer)
+    mine = {(one.id, sha256(body)) for one, body in zip(told.leases, told.bodies, strict=True)}
+    demand(mine <= found, "a delivered file has no receipt on any page")
+    return f"{len(found)} receipts on {pages} pages"
+
+
+def all_receipts(bench: Bench, one: Volunteer) -> tuple[set[tuple[str, str]], int]:
+    """Lease and digest of each, and on how many pages they came; raises Failed without an end."""
     found, pages = list[tuple[str, str]](), list[wire.Receipts]()
     while len(pages) < MOST_PAGES and (not pages or pages[-1].before is not None):
         query = f"?once={pages[-1].before}" if pages else ""
-        pages.append(parse(receipts(bench, told.volunteer, query), wire.Receipts))
-        found += [(one.lease_id, one.sha256) for one in pages[-1].receipts]
+        pages.append(parse(receipts(bench, one, query), wire.Receipts))
+        found += [(receipt.lease_id, receipt.sha256) for receipt in pages[-1].receipts]
     demand(pages[-1].before is None, f"after {len(pages)} pages there is still an `once`")
     demand(len(set(found)) == len(found), "a receipt came on two pages")
-    mine = {(one.id, sha256(body)) for one, body in zip(told.leases, told.bodies, strict=True)}
-    demand(mine <= set(found), "a delivered file has no receipt on any page")
-    return f"{len(found)} receipts on {len(pages)} pages"
+    return set(found), len(pages)
+
+
+@check("receipts-hundred", "newest first, at most 100; `?once=N` gives the next ones")
+def receipts_hundred(bench: Bench) -> str:
+    told = spent(bench)
+    receipts(bench, told.volunteer)
+    lease = told.leases[-1]
+    late = [secrets.token_bytes(40) for _ in range(HUNDRED)]  # each refused, for the task is over
+    for body in late:
+        bench.post(lease, body)
+    found, pages = all_receipts(bench, told.volunteer)
+    if len(found) < HUNDRED:
+        raise NotObservable("files on a task that is over get no receipts, so there are too few")
+    mine = {(lease.id, sha256(body)) for body in late} | {(lease.id, sha256(told.bodies[-1]))}
+    demand(mine <= found, f"{len(mine - found)} of {len(mine)} files have no receipt on any page")
+    return f"{len(found)} receipts on {pages} pages"
 
 
 @check("receipts-stranger", "Without a token the coordinator knows: 401.")

@@ -1,14 +1,18 @@
 """``dogrula``: results repeated by others. Checked from several addresses of this computer."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from worker_client.conformance import weights
-from worker_client.conformance.bench import Bench, Delivered, Lease, Volunteer, parse
+from worker_client.conformance.bench import POLL_S, Bench, Delivered, Lease, Volunteer, parse
 from worker_client.conformance.check import Absent, NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
 from worker_client.conformance.http import Reply, expect_status
 from worker_client.contract import wire
 
+# How long a round that lacks a verdict alone is watched.
+WATCH_S = 2.0
 JOB = [wire.Job.VERIFY.value]
 HEDEF = (
     "tur tur_sayisi ic_adim bs seq lr tohum parca n_parca mod bicim recete taban_model "
@@ -62,14 +66,46 @@ def fate(bench: Bench, lease: Lease) -> wire.Fate:
 
 
 @dataclass(frozen=True)
-class Agreed:
-    """A result, what its author and a neighbour were given then, and a repetition that agrees."""
+class Waiting:
+    """A result under check and its fate then, what its author and a neighbour were given, a lease
+    to repeat it, and whether its round was published with everything else there."""
 
     author: Delivered
-    before: wire.Fate
+    fate: wire.Fate
     to_author: Reply
     to_neighbour: Reply
     lease: Lease
+    published: bool
+
+
+def waiting(bench: Bench) -> Waiting:
+    if "waiting" not in bench.scenes:
+        author = deliver_to_repeat(bench)
+        number = author.lease.task.round
+        told = fate(bench, author.lease)
+        to_author = bench.ask(author.lease.volunteer, isler=JOB)
+        # Somebody else at the author's address.
+        to_neighbour = bench.ask(bench.newcomer(), isler=JOB)
+        lease = lease_repetition(bench, bench.repeaters[0], author)
+        bench.fill_round(number)
+        published = comes_true(lambda: bench.is_published(number), WATCH_S)
+        scene = Waiting(author, told, to_author, to_neighbour, lease, published)
+        bench.scenes["waiting"] = scene
+    return bench.scenes["waiting"]
+
+
+def comes_true(holds: Callable[[], bool], seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while not (found := holds()) and time.monotonic() < until:
+        time.sleep(POLL_S)
+    return found
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """What became of a result that waited, and of a repetition that agrees with it."""
+
+    waiting: Waiting
     verdict: Reply
     after: wire.Fate
     used: wire.Fate
@@ -77,22 +113,16 @@ class Agreed:
 
 def agreed(bench: Bench) -> Agreed:
     if "agreed" not in bench.scenes:
-        author = deliver_to_repeat(bench)
-        before = fate(bench, author.lease)
-        to_author = bench.ask(author.lease.volunteer, isler=JOB)
-        # Somebody else at the author's address.
-        to_neighbour = bench.ask(bench.newcomer(), isler=JOB)
-        lease = lease_repetition(bench, bench.repeaters[0], author)
-        verdict = repeat(bench, lease, author.vector)
-        after, used = fate(bench, author.lease), fate(bench, lease)
-        told = (author, before, to_author, to_neighbour, lease, verdict, after, used)
-        bench.scenes["agreed"] = Agreed(*told)
+        told = waiting(bench)
+        verdict = repeat(bench, told.lease, told.author.vector)
+        after, used = fate(bench, told.author.lease), fate(bench, told.lease)
+        bench.scenes["agreed"] = Agreed(told, verdict, after, used)
     return bench.scenes["agreed"]
 
 
 @check("verify-lease", "`hedef`: the fields of the training task to repeat")
 def verify_lease(bench: Bench) -> None:
-    told = agreed(bench)
+    told = agreed(bench).waiting
     found, wanted = told.lease.reply.json["hedef"], told.author.lease.reply.json
     odd = [name for name in HEDEF if found.get(name) != wanted.get(name)]
     demand(not odd, f"hedef is not the author's task: {', '.join(odd)}")
@@ -100,14 +130,14 @@ def verify_lease(bench: Bench) -> None:
 
 @check("verify-copy", "and is what is trained; the same fields beside it are a copy.")
 def verify_copy(bench: Bench) -> None:
-    lease = agreed(bench).lease.reply.json
+    lease = agreed(bench).waiting.lease.reply.json
     odd = [name for name in HEDEF if lease["hedef"].get(name) != lease.get(name)]
     demand(not odd, f"beside hedef stand other values of {', '.join(odd)}")
 
 
 @check("verify-nothing-told", "Nothing of the author's result is in it.")
 def verify_nothing_told(bench: Bench) -> None:
-    told = agreed(bench)
+    told = agreed(bench).waiting
     lease, body = told.author.lease, told.lease.reply.body.decode()
     secrets = {
         "digest": weights.sha256(told.author.file),
@@ -124,22 +154,24 @@ def verify_nothing_told(bench: Bench) -> None:
     "`dogrula` is never leased to the author, nor to the same source address",
 )
 def verify_others(bench: Bench) -> None:
-    told = agreed(bench)
+    told = agreed(bench).waiting
     for who, reply in (("its author", told.to_author), ("a neighbour", told.to_neighbour)):
         demand(reply.status != 200, f"{who} was asked to repeat a result: {reply}")
 
 
 @check("verify-waits", "A result under check is held out of the merge until its verdict")
 def verify_waits(bench: Bench) -> None:
-    found = agreed(bench).before.fate
-    demand(found == wire.ResultFate.WAITING, f"under check a result was {found.value}")
+    told = waiting(bench)
+    demand(told.fate.fate == wire.ResultFate.WAITING, f"under check a result was {told.fate}")
+    number = told.author.lease.task.round
+    demand(not told.published, f"round {number} was published while a result was under check")
 
 
 @check("verify-accepted", "the repeated result, as a file")
 def verify_accepted(bench: Bench) -> None:
     told = agreed(bench)
     verdict = parse(expect_status(told.verdict, 200), wire.Verdict)
-    demand((verdict.accepted, verdict.lease_id) == (True, told.lease.id), f"{verdict}")
+    demand((verdict.accepted, verdict.lease_id) == (True, told.waiting.lease.id), f"{verdict}")
 
 
 @check("verify-used", "The repetition itself is never merged: its fate is `kullanildi`.")
@@ -153,6 +185,7 @@ def verify_agrees(bench: Bench) -> None:
     told = agreed(bench)
     valid = (wire.ResultFate.WAITING, wire.ResultFate.MERGED)
     demand(told.after.fate in valid, f"after a repetition that agrees it is {told.after}")
-    bench.finish_round(told.author.lease.task.round)
-    found = fate(bench, told.author.lease)
+    author = told.waiting.author
+    bench.finish_round(author.lease.task.round)
+    found = fate(bench, author.lease)
     demand(found.fate == wire.ResultFate.MERGED, f"after its round a valid result is {found}")
