@@ -69,3 +69,17 @@ MEASURING_MUTANTS = [
     Mutant("measurements wait", "measure-used", '{"durum": "kullanildi"}', '{"durum": "bekliyor"}'),
     Mutant("bits a token", "measure-told", "loss * self.predicted / math.log(2) / self.predicted_bytes", "loss / math.log(2)"),
 ]  # fmt: skip
+
+# Of ``judging_coordinator.py``.
+JUDGING_MUTANTS = [
+    Mutant("results alone", "judge-pairs", "= [before, after]", "= [after, after]"),
+    Mutant("pairs on two shards", "judge-pairs", "found += [before | on, after | on]", "found += [before | on, after]"),
+    Mutant("another shard twice", "judge-shards", "for shard in (lease.parca, (lease.parca + 1)", "for shard in ((lease.parca + 1) % self.fields[\"n_parca\"], (lease.parca + 1)"),
+    Mutant("on held-out text alone", "judge-shards", "        return found\n", "        return found[:2]\n"),
+    Mutant("the snapshot for the result", "judge-result", "lease.target.vector.tobytes()", "self.weights.tobytes()"),
+    Mutant("neighbours measure", "judge-others", "    job = JOB\n", '    job = JOB\n\n    def to_repeat(self, address: str) -> Lease | None:\n        return self.pending[0] if self.pending else None\n'),
+    Mutant("plausible is left out", "judge-plausible", "            self.settle(target)\n        elif", '            target.fate = {"durum": "elendi", "kod": "olcum_tutmadi"}\n            self.settle(target)\n        elif'),
+    Mutant("one decides", "judge-second", "elif len(target.said) > 1:", "else:"),
+    Mutant("another reason", "judge-implausible", '"kod": "olcum_tutmadi"', '"kod": "dogrulama_tutmadi"'),
+    Mutant("losses not looked at", "judge-implausible", "if own > 0 and own >= 0.75 * other and -held <= 0.1 * losses[0]:", "if len(target.said) > 1:"),
+]  # fmt: skip

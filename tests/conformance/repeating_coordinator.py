@@ -26,6 +26,8 @@ class RepeatingRun(FullRun):
     """``pending`` are leases whose results wait for a verdict; each has its ``said``: the leases
     that brought repetitions, and their vectors."""
 
+    job = JOB
+
     def __init__(self, folder: Path, fields: dict[str, Any]) -> None:
         super().__init__(folder, fields)
         self.offering: set[str] = set()
@@ -33,7 +35,7 @@ class RepeatingRun(FullRun):
 
     def bilgi(self, request: Request) -> Answer:
         status, body, headers = super().bilgi(request)
-        return status, body | {"isler": ["egit", JOB]}, headers
+        return status, body | {"isler": ["egit", self.job]}, headers
 
     def durum(self, request: Request) -> Answer:
         """A repetition takes no unit of the round's."""
@@ -48,7 +50,7 @@ class RepeatingRun(FullRun):
 
     def gorev(self, request: Request) -> Answer:
         ask, address = json.loads(request.data), request.client_address[0]
-        if JOB in ask.get("isler", []):
+        if self.job in ask.get("isler", []):
             self.admit(ask, request)
             self.offering.add(address)
             if found := self.to_repeat(address):

@@ -18,12 +18,12 @@ def by_result(outcomes: list[Outcome]) -> dict[Result, set[str]]:
 
 
 # What no open run of two shards shows, on any coordinator.
-HIDDEN = {"lease-limit", "file-retention", "all-waits"}
+HIDDEN = {"lease-limit", "file-labels", "file-retention", "all-waits"}
 CLOSED = {check.id for check in coordinator.select(["closed-*"])}
 NOT_INT8 = {"encoding-four-bits", "encoding-positions", "encoding-not-finite"}
 OPTIONAL = (
     "register-", "receipts-", "progress-", "chunk-", "accepted-chunks", "expired-", "encoding-",
-    "merge-encoded", "update-", "measure-", "verify-", "dispute-",
+    "merge-encoded", "update-", "measure-", "judge-", "verify-", "dispute-",
 )  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def test_the_embedded_coordinator_keeps_to_all_of_it(tmp_path: Path) -> None:
         site.start()
         found = by_result(examine(site.base("suite")))
     assert not found[Result.FAILED]
-    assert all(id.startswith(("update-", "measure-")) for id in found[Result.ABSENT])
+    assert all(id.startswith(("update-", "measure-", "judge-")) for id in found[Result.ABSENT])
     # Its server closes a line that ends too early, without an answer that nobody could read.
     assert hidden(found) == (HIDDEN | CLOSED | NOT_INT8 | {"result-short"}) - {"lease-limit"}
 
@@ -56,9 +56,15 @@ def test_the_embedded_coordinator_measured_with_updates_and_closed(tmp_path: Pat
     with Site(tmp_path) as site:
         site.make_run("updates", rounds=2, downlink="int8", rule="mean")
         site.make_run("measured", rounds=1, languages=["tr", "en"])
+        site.make_run("judged", rounds=2, languages=["tr"], rule="mean")
         site.make_run("closed", open_to_all=False)
         site.start()
-        parts = {"updates": "update-*", "measured": "measure-*", "closed": "closed-*"}
+        parts = {
+            "updates": "update-*",
+            "measured": "measure-*",
+            "judged": "judge-*",
+            "closed": "closed-*",
+        }
         found = by_result(
             [o for slug, part in parts.items() for o in examine(site.base(slug), part)]
         )

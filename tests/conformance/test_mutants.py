@@ -19,6 +19,7 @@ from tests.conformance.part_mutants import (
     BF16_MUTANTS,
     ENCODING_MUTANTS,
     INT4_MUTANTS,
+    JUDGING_MUTANTS,
     MEASURING_MUTANTS,
     REPEATING_MUTANTS,
     TOPK_MUTANTS,
@@ -57,6 +58,7 @@ SUBJECTS = [
     Subject("bf16", ENCODING, BF16_MUTANTS, (*REFERENCE, "encoding=bf16")),
     Subject("update", ENCODING, UPDATE_MUTANTS),
     Subject("measuring", FULLER.with_name("measuring_coordinator.py"), MEASURING_MUTANTS),
+    Subject("judging", FULLER.with_name("judging_coordinator.py"), JUDGING_MUTANTS),
     Subject("repeating", REPEATING, REPEATING_MUTANTS, ("tur_sayisi=3",)),
 ]
 # Without a fault there is nothing that these could look at.

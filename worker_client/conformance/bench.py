@@ -4,7 +4,7 @@ import base64
 import secrets
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -80,6 +80,8 @@ class Bench:
         self.http = Speaker(base_url)
         self.volunteers: list[Volunteer] = []
         self.repeaters: list[Volunteer] = []
+        # What else has to be done while a round is to be finished.
+        self.chores: list[Callable[[], None]] = []
         self.held: list[Lease] = []
         self.granted: list[Lease] = []
         # Name, istek, gorev and anahtar of each lease answer, also of those that repeat.
@@ -320,6 +322,8 @@ class Bench:
                 f"round {number} was not published for {PUBLISH_S} s: {told.tasks}, {told.state}",
             )
             self.repeat_what_is_asked()
+            for chore in self.chores:
+                chore()
             reply = self._ask_for_somebody()
             if reply.status == 200:
                 self.deliver(self.granted[-1])

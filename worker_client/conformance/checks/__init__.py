@@ -24,9 +24,11 @@ from worker_client.conformance.checks import (  # noqa: E402, F401  isort: skip
     rounds,
     updates,
     measuring,
+    judging,
     repeating,
     merging,
     disputing,
+    condemning,
     ending,
     journal,
 )

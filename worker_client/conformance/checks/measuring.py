@@ -42,7 +42,10 @@ def lease_held_out(bench: Bench) -> HeldOut:
     reply = expect_status(bench.ask(bench.newcomer(), isler=JOB), 200, 204, 410)
     if reply.status != 200:
         raise NotObservable(f"{reply}: no snapshot is to be measured now")
-    lease = bench.granted[-1]
+    return held_out_of(bench, bench.granted[-1])
+
+
+def held_out_of(bench: Bench, lease: Lease) -> HeldOut:
     data = lease.task.data
     demand(data, "a lease to measure without veri")
     assert data is not None
