@@ -83,6 +83,10 @@ def test_a_fault_is_found(mutant: Mutant, found: dict[Mutant, Future[Outcome]]) 
     assert outcome.result is Result.FAILED, f"{outcome.result.value}: {outcome.detail}"
 
 
+def test_every_check_finds_a_fault() -> None:
+    assert {check.id for check in worker.checks} == {one.caught_by for one in WORKER_MUTANTS}
+
+
 def test_a_command_that_is_none_is_told(tmp_path: Path) -> None:
     [outcome] = rehearse(str(tmp_path / "no-such-program"), "headers")
     assert outcome.result is Result.FAILED

@@ -9,6 +9,7 @@ from worker_client.conformance.worker import (  # noqa: E402, F401  isort: skip
     registering,
     troubled,
     repeating,
+    remembering,
     updating,
     hostile,
     stubborn,

@@ -205,7 +205,7 @@ class StageHandler(Quiet):
             self.stage.problems.append(f"{self.command} /sonuc without the lease's key")
             return self.refuse(Refusal.LEASE_KEY_INVALID)
         if self.command == "GET":
-            return self.json(200, {"durum": "birlesti" if lease.results else "bekliyor"})
+            return self.json(200, self.stage.fate(lease))
         if self.command == "POST":
             return self.whole(lease)
         if lease.number in self.stage.whole:

@@ -73,8 +73,9 @@ class Fault:
 @dataclass
 class Stage:
     """One run. ``unwanted``, ``refused`` and ``whole`` number leases (from 1) that hear
-    ``devam: false``, whose results are refused, and that take no chunks. ``task_changes`` go over
-    the fields of one lease after the other, and begin again."""
+    ``devam: false``, whose results are refused, and that take no chunks; results of ``left_out``
+    are not merged. ``task_changes`` go over the fields of one lease after the other, and begin
+    again."""
 
     fmt: AdapterFormat
     rounds: int = 2
@@ -82,6 +83,7 @@ class Stage:
     unwanted: frozenset[int] = frozenset()
     refused: frozenset[int] = frozenset()
     whole: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
     with_about: bool = True
     registers: bool = False
     task_changes: "Sequence[Changes]" = ()
@@ -177,6 +179,12 @@ class Stage:
     def file_ref(self, path: str) -> dict[str, Any]:
         data = self.files[path]
         return {"yol": path, "sha256": sha256(data), "boyut": len(data), "parca_boyut": CHUNK}
+
+    def fate(self, lease: StageLease) -> dict[str, Any]:
+        if not lease.results:
+            return {"durum": "bekliyor"}
+        left_out = {"durum": "elendi", "kod": "yon_aykiri"}
+        return left_out if lease.number in self.left_out else {"durum": "birlesti"}
 
     # What it takes
 

@@ -123,8 +123,10 @@ def refused_for_good(rehearsal: Rehearsal) -> None:
 @check("lost-announcement", "(again, same values: 200)")
 def lost_announcement(rehearsal: Rehearsal) -> None:
     scene = played(rehearsal)
-    _, later = scene.fault("lost announcement")
-    demand([h for h in later if h.place == "/sonuc"], f"nothing came after it; {scene.last_words}")
+    fault, later = scene.fault("lost announcement")
+    assert fault.heard is not None
+    again = [h for h in later if h.path == fault.heard.path]
+    demand(again, f"after a lost answer the file was given up; {scene.last_words}")
 
 
 @check("lost-verdict", "the same bytes count once")
