@@ -11,7 +11,7 @@ from worker_client.corpus.documents import Document, Documents, Split, is_held_o
 from worker_client.corpus.ingest import NAME as INGEST
 from worker_client.corpus.ingest import clean_files
 from worker_client.corpus.processes import in_order
-from worker_client.corpus.vocabulary import Vocabulary, codec_of
+from worker_client.corpus.vocabulary import Vocabulary, codec_of, words_of
 from worker_client.corpus.workspace import Step, write
 from worker_client.data.article import read_article
 from worker_client.data.pack import Counts, encode, pack_tokens
@@ -89,13 +89,18 @@ def tokenise_piece(job: tuple[int, Path], folder: Path, packing: Packing) -> lis
     number, path = job
     found, pieces, start = list(_lines(number, path, packing)), [], 0
     texts = (text for text, _ in found)
-    for index, ids in enumerate(encode(texts, codec_of(packing.vocabulary))):
+    for index, ids in enumerate(_encode(texts, packing.vocabulary)):
         text, document = found[index]
         found[index] = (text, replace(document, start=start, tokens=len(ids)))
         start += len(ids)
         pieces.append(ids.astype("<i4").tobytes())
     write(tokens_file(folder, number), pieces)
     return [document for _, document in found]
+
+
+def _encode(texts: Iterable[str], vocabulary: Vocabulary) -> Iterator[np.ndarray]:
+    words = words_of(vocabulary)
+    return words.encode_all(texts) if words else encode(texts, codec_of(vocabulary))
 
 
 def tokens_file(folder: Path, piece: int) -> Path:

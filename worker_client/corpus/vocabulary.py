@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from worker_client.contract.formats import load_format
+from worker_client.corpus.words import Words, can_cut
 from worker_client.models.load import TextCodec, load_codec, read_codec
 from worker_client.models.store import ModelStore
 
@@ -32,3 +33,10 @@ def codec_of(vocabulary: Vocabulary) -> TextCodec:
         return read_codec(vocabulary.tokenizer, MOST_TOKENS)
     store = ModelStore(vocabulary.models_dir)
     return load_codec(load_format(vocabulary.format), store, vocabulary.tokenizer)
+
+
+@cache
+def words_of(vocabulary: Vocabulary) -> Words | None:
+    """Known once in each process; None where the library must cut the texts itself."""
+    codec = codec_of(vocabulary)
+    return Words(codec) if can_cut(codec) else None
