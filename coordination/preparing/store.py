@@ -6,7 +6,7 @@ from pathlib import Path
 from django.core.exceptions import ValidationError
 
 from coordination.models import Chunk, Preparation, Round, Run, Unit
-from coordination.preparing.cut import article_files, cut
+from coordination.preparing.cut import CHUNK_BYTES, article_files, cut
 from coordination.storage import blobs
 from coordination.store.local import Blob
 from worker_client.contract.recipe import MOST_TOKENS_PER_BYTE
@@ -15,11 +15,13 @@ from worker_client.contract.wire import MAX_TOKENIZER_BYTES
 
 @dataclass(frozen=True)
 class RawText:
-    """``files``: articles as JSONL, or folders of such. ``languages`` empty: all are kept."""
+    """``files``: articles as JSONL, or folders of such. ``languages`` empty: all are kept.
+    ``chunk_bytes``: about how long a chunk is."""
 
     files: list[Path]
     tokenizer: Path
     languages: tuple[str, ...] = ()
+    chunk_bytes: int = CHUNK_BYTES
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def store_text(run: Run, raw: RawText) -> StoredText:
     run.tokenizer_sha256 = "" if run.manifest.tokenizer_sha256 else tokenizer.sha256
     if run.tokenizer != tokenizer.sha256:
         raise ValidationError(f"{raw.tokenizer} is not the tokenizer of {run.manifest.model_name}")
-    chunks = [_store(chunk) for chunk in cut(files)]
+    chunks = [_store(chunk) for chunk in cut(files, raw.chunk_bytes)]
     most = sum(MOST_TOKENS_PER_BYTE * chunk.size // run.seq_len for chunk in chunks)
     if most < run.shards:
         raise ValidationError(f"this text makes at most {most} rows, too few for {run.shards}")
