@@ -88,6 +88,8 @@ def is_bool(value: Any) -> bool:
 
 any_number = number(-1e308, 1e308)
 count = whole(0, 2**53 - 1)
+positive = whole(1, 10**400)
+any_count = whole(0, 10**400)
 round_number = whole(1, 10**6 + 1)
 rounds = whole(1, 10**6)
 shard = whole(0, 10**6 - 1)
@@ -135,7 +137,7 @@ TRAINING = {
     "taban_model": may_be_null(identifier),
     "belirtec_sha256": may_be_null(digest),
     "kodlama": may(short_text),
-    "adaptor": Field(is_file),
+    "adaptor": may_be_null(is_file),
     "veri": may_be_null(is_file),
 }
 LEASE = {
@@ -146,7 +148,12 @@ LEASE = {
     "son": Field(some_text),
     "fark": may_be_null(object_of(UPDATE)),
     "aday": may_be_null(list_of(object_of(CANDIDATE), 1, 16)),
+    "ham_metin": may_be_null(is_file),
+    "belirtec": may_be_null(is_file),
+    "temizlik": may_be_null(identifier),
+    "diller": may_be_null(list_of(text("[a-z]{2,3}"), 0, 200)),
 }
+TEXT = ("ham_metin", "belirtec", "temizlik")
 LEASE_REQUEST = {
     "isci": Field(worker_name),
     "istek": Field(text("[0-9a-f]{32}")),
@@ -230,6 +237,7 @@ STATUS = {
     "sonuc": Field(object_of(dict.fromkeys(("kabul", "ret", "elenen"), Field(count)))),
     "gecmis": may(list_of(object_of(FINISHED_ROUND), 0, 100)),
     "olcum": may(list_of(object_of(HELD_OUT_LOSS))),
+    "hazirlik": may_be_null(object_of({"toplam": Field(positive), "tamam": Field(any_count)})),
 }
 
 
@@ -240,8 +248,14 @@ def fault_of_task(task: Message) -> str:
         task.get("aday") is not None
     ):
         return "hedef or aday does not go with its job"
+    if any((job == "on_isle") != (task.get(name) is not None) for name in TEXT):
+        return "text does not go with its job"
+    if job != "on_isle" and task.get("adaptor") is None:
+        return "adaptor is missing"
     if target is not None and not isinstance(target, dict):
         return "hedef is no object"
+    if target is not None and target.get("adaptor") is None:
+        return "adaptor of hedef is missing"
     if target is not None and (wrong := _fault_of_training(target)):
         return f"hedef: {wrong}"
     return fault(task, LEASE) or _fault_of_training(task)

@@ -48,6 +48,13 @@ RESULT = {"sonuc": FILE | {"yol": "/aday?gorev=abc_DEF-1"}, "kodlama": "vektor"}
 ON_SHARD = {"veri": FILE | {"yol": "/veri?parca=1"}, "parca": 1}
 CANDIDATES = [SNAPSHOT, SNAPSHOT | RESULT, SNAPSHOT | ON_SHARD, SNAPSHOT | RESULT | ON_SHARD]
 MEASUREMENT = TASK | {"is": "olc", "aday": CANDIDATES}
+PREPARATION = {name: value for name, value in TASK.items() if name not in ("adaptor", "veri")} | {
+    "is": "on_isle",
+    "ham_metin": FILE | {"yol": "/ham_metin?gorev=abc_DEF-1"},
+    "belirtec": FILE | {"yol": "/belirtec?gorev=abc_DEF-1"},
+    "temizlik": "v1",
+    "diller": ["en", "tr"],
+}
 EVALUATION: dict[str, Any] = {
     "kayip": [2.5, 2.25, 3, 2.75],
     "token": 60,
@@ -77,6 +84,7 @@ STATUS: dict[str, Any] = {
     "gorev": {"bos": 1, "kirada": 0, "tamam": 1},
     "sonuc": {"kabul": 1, "ret": 0, "elenen": 0},
     "gecmis": [{"tur": 1, "kayip": 2.5, "kabul": 2, "elenen": 0, "sure_s": 1.5, "sha256": SHA}],
+    "hazirlik": {"toplam": 3, "tamam": 1},
     "olcum": [{"surum": 2, "dil": "tr", "kayip": 2.5, "bit_bayt": 3.6}],
 }
 ANNOUNCEMENT = {"boyut": 33_000, "sha256": SHA}
@@ -114,6 +122,7 @@ EXAMPLES: tuple[tuple[type[wire.Message], dict[str, Any]], ...] = (
     (wire.Task, CAUGHT_UP),
     (wire.Task, REPETITION),
     (wire.Task, MEASUREMENT),
+    (wire.Task, PREPARATION),
     (wire.Evaluation, EVALUATION),
     (wire.Announcement, ANNOUNCEMENT),
     (wire.About, ABOUT),

@@ -227,7 +227,8 @@ class Task(TrainingFields):
         needed = (self.raw_text, self.tokenizer, self.cleaning)
         if any((self.job == Job.PREPROCESS) != (field is not None) for field in needed):
             raise ValueError("ham_metin, belirtec and temizlik belong to on_isle, which needs them")
-        if self.job != Job.PREPROCESS and self.training.snapshot_file is None:
+        starts = (self.snapshot_file, self.training.snapshot_file)
+        if self.job != Job.PREPROCESS and None in starts:
             raise ValueError("adaptor is missing, which every job but on_isle needs")
         return self
 

@@ -127,8 +127,7 @@ def test_shards_are_equal_and_hold_every_chunk_evenly(tmp_path, codec):
     listed = mix_chunks(files, codec, SEQ, 2, out)
     assert [shard.rows for shard in listed] == [10, 10]
     firsts = [
-        np.fromfile(out / shard.file, "<i4")[-10 * SEQ :].reshape(-1, SEQ)[:, 0]
-        for shard in listed
+        np.fromfile(out / shard.file, "<i4")[-10 * SEQ :].reshape(-1, SEQ)[:, 0] for shard in listed
     ]
     found = np.stack(firsts, axis=1).reshape(-1)  # in the order of the whole
     for low, high in ((0, 12), (12, 18), (18, 21)):

@@ -176,9 +176,10 @@ def _child_says(no_model, tmp_path, tokenizer: bytes) -> Exception:
     return caught.value
 
 
-@pytest.mark.parametrize(
-    "tokenizer", [b"nothing", tokenizer_json().replace('"vocab": {', '"vocab": {"far": 70000, ').encode()]
-)
+TOO_LARGE = tokenizer_json().replace('"vocab": {', '"vocab": {"far": 70000, ')
+
+
+@pytest.mark.parametrize("tokenizer", [b"nothing", TOO_LARGE.encode()])
 def test_a_hostile_tokenizer_is_a_sentence_and_the_child_lives(no_model, tmp_path, tokenizer):
     failed = _child_says(no_model, tmp_path, tokenizer)
     assert getattr(failed, "code", "") == "tokenizer_refused" and "token" in str(failed)
