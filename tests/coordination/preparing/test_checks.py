@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from coordination.models import Check, Result, Run, Unit, WorkerEvent
+from coordination.models import Check, Preparation, Result, Run, Unit, WorkerEvent
 from coordination.preparing.advance import advance
 from coordination.preparing.begin import standing_of
 from coordination.preparing.check import judge_rows
+from coordination.rounds.pause import resume_run
+from coordination.storage import blobs
+from coordination.workers.show_text import show_text
 from tests.coordination.preparing.conftest import SEQ, judge_all, make_raw_run, rows_file
 
 pytestmark = pytest.mark.django_db
@@ -61,8 +64,6 @@ def test_wrong_rows_cost_the_leave_and_all_that_nobody_compared(run, ada, prepar
 
 
 def test_what_was_wrong_is_not_given_to_the_same_worker_again(run, ada):
-    from coordination.workers.show_text import show_text
-
     lie = ada.lie()
     advance(run.pk)
     show_text(ada.row)
@@ -89,10 +90,6 @@ def test_admins_see_what_was_compared(run, ada, admin_client):
 
 
 def test_what_the_server_cannot_prepare_pauses_the_run(run, ada):
-    from coordination.models import Preparation
-    from coordination.rounds.pause import resume_run
-    from coordination.storage import blobs
-
     ada.work()
     with blobs().new_file() as writer:
         writer.write(b"no tokenizer")

@@ -1,6 +1,7 @@
 """Raw text goes to whom an admin lets see it, while they hold a lease of it, and to nobody else."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,12 @@ from coordination.workers.pause import pause_worker
 from coordination.workers.show_text import show_text
 from coordination.workers.unblock import unblock_worker
 from tests.coordination.making import WorkerOf, make_run
-from tests.coordination.preparing.conftest import FMT, SEQ
+from tests.coordination.preparing.conftest import FMT, SEQ, make_raw_run
 from worker_client.contract.wire import Task
 
 pytestmark = pytest.mark.django_db
 
-TEXT_ONLY = {"isler": ["on_isle"]}
+TEXT_ONLY: dict[str, Any] = {"isler": ["on_isle"]}
 
 
 def test_a_lease_says_all_that_is_needed_and_nothing_of_training(run, ada):
@@ -88,7 +89,7 @@ def test_whoever_does_not_offer_it_gets_none(run, ada):
     assert ada.ask(isler=["egit", "olc", "dogrula"]).status_code == 204
 
 
-def test_only_text_is_leased_before_the_run_begins(run, ada, tmp_path):
+def test_only_text_is_leased_before_the_run_begins(run, ada):
     for _ in range(3):
         task = ada.lease()
         assert task["is"] == "on_isle"
@@ -97,7 +98,7 @@ def test_only_text_is_leased_before_the_run_begins(run, ada, tmp_path):
 
 
 def test_taking_the_leave_back_ends_its_leases(run, ada, preparer):
-    task, body = ada.lease(), None
+    task = ada.lease()
     body = ada.make(task)
     assert hide_text(ada.row, "a question") and not hide_text(ada.row)
     assert Unit.objects.get(shard=task["parca"], chunk__isnull=False).state == Unit.State.FREE
@@ -130,8 +131,6 @@ def test_a_pause_hides_text_and_a_block_for_good(run, ada):
 
 
 def test_a_worker_that_waits_for_approval_is_not_shown_text(tmp_path, preparer):
-    from tests.coordination.preparing.conftest import make_raw_run
-
     run = make_raw_run(tmp_path, open_to_all=False)
     ada = preparer(run, "ada", shown=False)
     assert show_text(ada.row) is False

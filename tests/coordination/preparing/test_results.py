@@ -22,6 +22,7 @@ def test_rows_are_taken_and_their_fate_is_known(run, ada):
     assert answers[0].json() == answers[1].json()
     assert ada.sonuc(task, "get").json() == {"durum": "kullanildi"}
     (result,) = Result.objects.all()
+    assert result.tokens
     header_end = len(body) - 4 * SEQ * (result.tokens // (SEQ - 1))
     assert result.vector_sha256 == hashlib.sha256(body[header_end:]).hexdigest()
     assert (result.state, result.train_seconds) == (Result.State.USED, 1.5)
