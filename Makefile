@@ -9,7 +9,7 @@ PORT ?= 8000
 PYTEST_ARGS ?= -n auto --dist loadfile
 # What uses the database runs a second time, on PostgreSQL and Redis.
 POSTGRES_ARGS ?= -n auto --dist loadfile tests/accounts tests/apiv1 tests/portal tests/test_who_may_change.py \
-	$(addprefix tests/coordination/,protocol rounds live pages tallies test_admin.py test_concurrency.py)
+	tests/coordination $(addprefix --ignore=tests/coordination/,aggregation store test_known_answers.py)
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -63,7 +63,8 @@ def _check_metadata(run: Run, header: Header, rows: int) -> None:
     told, targets = header.metadata, str(rows * (run.seq_len - 1))
     if told.get("belirtec_sha256") != run.tokenizer:
         raise Refused(Refusal.CORRUPT_FILE, "belirtec_sha256 is not that of the task's tokenizer")
-    if told.get("token") != targets or not told.get("bayt", "").isdecimal():
+    counted = told.get("bayt", "")
+    if told.get("token") != targets or not (counted.isascii() and counted.isdecimal()):
         raise Refused(Refusal.CORRUPT_FILE, f"{rows} rows have token {targets}, and say bayt")
 
 

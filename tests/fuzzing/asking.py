@@ -1,15 +1,24 @@
 """What requests to a coordinator are spoilt with, and what its answers are held to."""
 
+import base64
+import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from django.db import transaction
+
 from coordination.storage import blobs
+from tests.coordination.making import WorkerOf
 from tests.fuzzing.running import Wrong
 from worker_client.contract.errors import Refusal
 
 REFUSALS = {refusal.code: refusal for refusal in Refusal}
 # Not a mistake of the coordinator's: being checked, a full disk, a limit of work at once.
 MAY_BE_5XX = {Refusal.CHECKING.code, Refusal.DISK_FULL.code, Refusal.BUSY.code}
+BINARY = "application/octet-stream"
+LONG_S = 30 * 86_400  # the longest that a lease or a round may last
 TEXTS = (
     "",
     "0",
@@ -50,6 +59,23 @@ HEADERS = (
     "X-Forwarded-For",
     "Accept-Language",
 )
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """What happens in the block has not happened after it."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def deliver(asker: WorkerOf, task: dict[str, Any], body: bytes) -> Any:
+    """``body`` in one piece, with its right digest."""
+    digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
+    headers = {"Content-Digest": f"sha-256=:{digest}:"}
+    answer = asker.sonuc(task, "post", data=body, content_type=BINARY, headers=headers)
+    judge_answer("POST", answer)
+    return answer
 
 
 def judge_answer(method: str, answer: Any) -> None:

@@ -25,6 +25,7 @@ from tests.fuzzing.asking import (
     raise_if,
 )
 from tests.fuzzing.measuring import Measuring
+from tests.fuzzing.preparing import Preparing
 from tests.fuzzing.running import Wrong
 from worker_client.contract.encodings import CODECS
 
@@ -41,7 +42,7 @@ RUN: dict[str, Any] = {
     "max_leases_per_address": 10_000,
 }
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
-FILES = ("adaptor", "fark", "veri", "ayrik", "aday")
+FILES = ("adaptor", "fark", "veri", "ayrik", "aday", "ham_metin", "belirtec")
 PRIVATE = ("makbuz", "gorev", *FILES, "sonuc", "gorev/x/nabiz")
 PATHS = ("", "bilgi", "durum", "kayit", *PRIVATE, "x")
 
@@ -59,7 +60,7 @@ class Endpoints:
         self._waiting.register()
         self._numbers = count()
         self._task: dict[str, Any] = {}
-        self._measuring = Measuring(folder)
+        self._measuring, self._preparing = Measuring(folder), Preparing(folder)
         self._finish_a_round(folder)
 
     def play(self, draw: random.Random) -> str:
@@ -74,6 +75,7 @@ class Endpoints:
             self._chunk,
             self._whole,
             self._measuring.play,
+            self._preparing.play,
             self._durum,
             self._closed,
             self._anything,

@@ -13,6 +13,7 @@ from worker_client.contract.encodings import Codec
 from worker_client.contract.formats import Format
 
 Header = dict[str, Any]
+Told = Callable[[int], dict[str, str]]
 
 
 @dataclass
@@ -75,6 +76,27 @@ def mutated_delta(codec: Codec, count: int, draw: random.Random) -> bytes:
     return draw.choice(BYTES)(body, draw) if draw.random() < 0.2 else body
 
 
+def mutated_rows(seq: int, vocabulary: int, most: int, told: Told, draw: random.Random) -> bytes:
+    """The rows of a text, about ``most`` of them or few, with the metadata ``told`` of so many
+    rows, after changes of ids, metadata, header or bytes."""
+    rows = draw.choice((0, 1, 3, most, most + 1))
+    noise = np.random.default_rng(draw.getrandbits(32))
+    data = bytearray(noise.integers(0, vocabulary, rows * seq).astype("<i4").tobytes())
+    offsets = [0, len(data)]
+    entry = {"dtype": "I32", "shape": [rows, seq], "data_offsets": offsets}
+    draft = Draft({"__metadata__": told(rows), "input_ids": entry}, data)
+    if data and draw.random() < 0.2:
+        place = 4 * draw.randrange(len(data) // 4)
+        data[place : place + 4] = struct.pack("<i", draw.choice((-1, 0, vocabulary, 2**31 - 1)))
+    if draw.random() < 0.2:
+        draft.header["__metadata__"][draw.choice(list(told(rows)))] = draw.choice(COUNTS)
+    if draw.random() < 0.4:
+        draw.choice(PARTS)(draft, draw)
+    body = draft.build()
+    return draw.choice(BYTES)(body, draw) if draw.random() < 0.2 else body
+
+
+COUNTS = ("", "0", "15", "015", "+15", " 15", "1e1", "-1", "٣", "²", "9" * 5000, "0" * 64)
 SCALES = tuple(np.float32(x).tobytes() for x in (np.nan, np.inf, -1, -0.0, 0, 1e-45, 1e6, 2e6))
 
 

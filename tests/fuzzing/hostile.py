@@ -152,7 +152,7 @@ class Client:
         self._liar.answers = [answer(draw, body, headers) for body in bodies]
 
     def _task(self, link: Link, draw: random.Random) -> str:
-        task = draw.choice((wires.TASK, wires.CAUGHT_UP, wires.REPETITION, wires.MEASUREMENT))
+        task = draw.choice([example for kind, example in wires.EXAMPLES if kind is wire.Task])
         self._answers(draw, messages.mutated(task, draw))
         request = wire.LeaseRequest(worker="ada", request_id="0" * 32)
         found = coordinator.ask(link, request)

@@ -4,6 +4,7 @@ Shares no code with what it judges.
 """
 
 import json
+import re
 import struct
 from math import inf, sqrt
 
@@ -58,6 +59,26 @@ def judge_delta(
     if not np.isfinite(vector).all():
         return None
     return vector if update_norm(vector, start) <= norm_limit else None
+
+
+def are_rows(body: bytes, seq: int, vocabulary: int, most_tokens: int, tokenizer: str) -> bool:
+    """Whether ``body`` holds the rows of a text, and says of them what it has to say."""
+    tensors = _load(body)
+    if tensors is None or not _as_strict_as_we(body) or set(tensors) != {"input_ids"}:
+        return False
+    ids, told = tensors["input_ids"], _metadata(body)
+    if ids.dtype != np.int32 or ids.ndim != 2 or ids.shape[1] != seq or ids.size > most_tokens:
+        return False
+    if ids.size and not (0 <= ids.min() and ids.max() < vocabulary):
+        return False
+    said = told.get("belirtec_sha256"), told.get("token")
+    counted = re.fullmatch("[0-9]+", told.get("bayt", "")) is not None
+    return counted and said == (tokenizer, str(ids.shape[0] * (seq - 1)))
+
+
+def rows_of(body: bytes) -> np.ndarray:
+    """The rows in a body that ``are_rows``."""
+    return load(body)["input_ids"]
 
 
 def _metadata(body: bytes) -> dict[str, str]:

@@ -1,36 +1,33 @@
 """Requests of the job ``olc``, hostile in all but the lease; each case is undone afterwards."""
 
-import base64
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from django.db import transaction
-
 from coordination.clock import now
 from coordination.models import Check, Evaluation, HeldOut, Lease, Unit, Worker
 from tests.coordination.making import WorkerOf, make_run, vector, write_weights
 from tests.fuzzing import messages, rules, wires
-from tests.fuzzing.asking import RANGES, TEXTS, header_text, judge_answer, judge_part, raise_if
+from tests.fuzzing.asking import (
+    BINARY,
+    LONG_S,
+    RANGES,
+    TEXTS,
+    deliver,
+    header_text,
+    judge_answer,
+    judge_part,
+    raise_if,
+    undone,
+)
 from tests.fuzzing.running import Wrong
 
 MOST_BYTES = 64 * 1024
-LONG_S = 30 * 86_400
-BINARY = "application/octet-stream"
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    """What happens in the block has not happened after it."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 class Measuring:
@@ -52,7 +49,7 @@ class Measuring:
         always = {"last_seen_at": now() + timedelta(days=3650)}
         Worker.objects.filter(run=self.run).update(**always)
         self._trained = self._author.lease()
-        self._deliver(self._author, self._trained, self._honest(folder))
+        deliver(self._author, self._trained, self._honest(folder))
         assert Check.objects.get(result__unit__round__run=self.run).state == Check.State.PENDING
         mine = Lease.objects.filter(unit__round__run=self.run, unit__job=Unit.Job.EVALUATE)
         mine.delete()
@@ -90,19 +87,12 @@ class Measuring:
 
     def _whole(self, asker: WorkerOf, task: dict[str, Any], draw: random.Random) -> str:
         body = self._losses(task, draw)
-        answer = self._deliver(asker, task, body)
+        answer = deliver(asker, task, body)
         self._judge(asker, answer, body, task)
-        again = self._deliver(asker, task, body)
+        again = deliver(asker, task, body)
         same = (again.status_code, again.content) == (answer.status_code, answer.content)
         raise_if(not same, f"first {answer.content!r}, then {again.content!r}")
         return f"losses {answer.status_code}"
-
-    def _deliver(self, asker: WorkerOf, task: dict[str, Any], body: bytes) -> Any:
-        digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
-        headers = {"Content-Digest": f"sha-256=:{digest}:"}
-        answer = asker.sonuc(task, "post", data=body, content_type=BINARY, headers=headers)
-        judge_answer("POST", answer)
-        return answer
 
     def _chunks(self, asker: WorkerOf, task: dict[str, Any], draw: random.Random) -> str:
         """Pieces, one of which may arrive damaged or be announced at a wrong place."""

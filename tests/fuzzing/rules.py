@@ -88,8 +88,6 @@ def is_bool(value: Any) -> bool:
 
 any_number = number(-1e308, 1e308)
 count = whole(0, 2**53 - 1)
-positive = whole(1, 10**400)
-any_count = whole(0, 10**400)
 round_number = whole(1, 10**6 + 1)
 rounds = whole(1, 10**6)
 shard = whole(0, 10**6 - 1)
@@ -237,7 +235,9 @@ STATUS = {
     "sonuc": Field(object_of(dict.fromkeys(("kabul", "ret", "elenen"), Field(count)))),
     "gecmis": may(list_of(object_of(FINISHED_ROUND), 0, 100)),
     "olcum": may(list_of(object_of(HELD_OUT_LOSS))),
-    "hazirlik": may_be_null(object_of({"toplam": Field(positive), "tamam": Field(any_count)})),
+    "hazirlik": may_be_null(
+        object_of({"toplam": Field(whole(1, 2**53 - 1)), "tamam": Field(count)})
+    ),
 }
 
 

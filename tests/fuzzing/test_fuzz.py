@@ -79,7 +79,7 @@ def test_mutated_messages_are_taken_only_within_the_protocols_ranges() -> None:
 def test_mutated_requests_to_every_endpoint(tmp_path: Path, settings: Any) -> None:
     settings.DISK_RESERVE_BYTES = 0
     results = [f"{how} result {status}" for how in ("ham", "int8") for status in (200, 400, 422)]
-    files = ("adaptor 206", "fark 206", "ayrik 404", "aday 404")
+    files = ("adaptor 206", "fark 206", "ayrik 404", "aday 404", "ham_metin 404", "rows 200")
     losses = [f"losses{how} {status}" for how in ("", " in chunks") for status in (200, 400)]
     wanted = ("gorev 200", "gorev 400", "durum 200", "makbuz 200", "closed 403")
     assert_right(Endpoints(tmp_path), 600, *results, *files, *losses, *wanted)

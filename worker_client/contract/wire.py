@@ -314,8 +314,8 @@ class HeldOutLoss(Message):
 class ChunkCounts(Message):
     """How many of a run's chunks of raw text are made into rows, while that goes on."""
 
-    total: Annotated[int, Field(ge=1)] = Field(alias="toplam")
-    done: Annotated[int, Field(ge=0)] = Field(alias="tamam")
+    total: Annotated[Count, Field(ge=1)] = Field(alias="toplam")
+    done: Count = Field(alias="tamam")
 
 
 class Status(Message):
