@@ -1,4 +1,4 @@
-"""Volunteers make the shards of raw text, and then train on them."""
+"""Volunteers make the shards of raw text, and then train on them, whoever is killed meanwhile."""
 
 import hashlib
 import json
@@ -49,7 +49,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def over(folder: Path) -> Iterator[Site]:
-    """The site after the run; ``ada`` may see text, ``bob`` too, ``cem`` may not."""
+    """The site after the run; ``bob`` was killed with text in hand, and the server when all of it
+    had come."""
     with Site(folder) as site:
         site.manage("migrate", "-v0")
         raw = ("--raw", str(folder / "articles.jsonl"), "--languages", "en")
@@ -66,8 +67,22 @@ def over(folder: Path) -> Iterator[Site]:
         assert site.status(SLUG)["hazirlik"] == {"toplam": CHUNKS, "tamam": 0}
         for name in ("ada", "bob"):
             site.manage("workers", SLUG, "show_text", name)
+        workers[1].wait_until(lambda: "text" in {it.get("what") for it in workers[1].events})
+        workers[1].kill()
+        workers[1] = site.worker(SLUG, "bob", *jobs)
+        _wait_for_chunks(site, CHUNKS)
+        site.kill_part("server")  # while it compares or mixes
+        site.start()
         assert [worker.wait() for worker in workers] == [0, 0]
         yield site
+
+
+def _wait_for_chunks(site: Site, count: int) -> None:
+    """Return when so many are done, or the run has begun."""
+    until = time.monotonic() + PATIENCE_S
+    while site.status(SLUG).get("hazirlik", {}).get("tamam", CHUNKS) < count:
+        assert time.monotonic() < until, "waited in vain for the chunks"
+        time.sleep(POLL_S)
 
 
 def test_the_run_begins_and_ends(over):
@@ -77,9 +92,9 @@ def test_the_run_begins_and_ends(over):
 
 
 def test_both_prepared_and_trained(over):
-    told = [event for worker in over.workers or over._programs for event in worker.told()]
+    told = [event for program in over._programs for event in program.told()]
     prepared = [event for event in told if event["event"] == "prepared"]
-    assert sum(event["rows"] for event in prepared) > 1000 and len(prepared) == CHUNKS
+    assert sum(event["rows"] for event in prepared) > 1000 and len(prepared) >= CHUNKS
     assert all(event["kept"] * 2 - event["lines"] in (-1, 0, 1) for event in prepared)
     assert len([event for event in told if event["event"] == "trained"]) >= SHARDS
 
@@ -105,10 +120,9 @@ def test_the_shards_are_those_that_one_process_makes(over, folder):
 def test_the_text_is_gone_everywhere(over, folder):
     assert {row[0] for row in over.rows("select sha256 from coordination_chunk")} == {""}
     until = time.monotonic() + PATIENCE_S
-    part = b"one module translates between"
-    while time.monotonic() < until and (found := _holding(over.var, folder)):
+    while (found := _holding(over.var, folder)) and time.monotonic() < until:
         time.sleep(POLL_S)
-    assert found == [], part
+    assert found == []
 
 
 def _holding(*roots: Path) -> list[Path]:
