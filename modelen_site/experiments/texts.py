@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -28,7 +27,7 @@ from worker_client.data.pack import Counts, pack_texts
 from worker_client.data.write import shard_name, write_shard
 from worker_client.models.load import TextCodec, read_codec
 from worker_client.models.progress import Progress, silent
-from worker_client.models.seeded_base import SPECIAL_TOKENS, tokenizer_json
+from worker_client.models.seeded_base import tokenizer_json
 
 # Of ten documents one is validated on and one tested on.
 ONE_IN, VALIDATION, TEST = 10, 0, 1
@@ -210,25 +209,17 @@ def _read_folder(folder: Path, language: str) -> Iterator[str]:
 
 def _write_tokenizer(path: Path, vocabulary: int | None, documents: Documents) -> None:
     """Of ``vocabulary`` tokens, made from what is trained on; without one, of single bytes."""
-    if vocabulary is None:
-        with whole_file(path) as draft:
-            draft.write_text(tokenizer_json(), "utf-8")
-        return
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
-        special_tokens=list(SPECIAL_TOKENS),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=sys.stderr.isatty(),
-    )
     every = (text for texts in documents.values() for text in texts if part_of(text) > TEST)
-    tokenizer.train_from_iterator(every, trainer)
     with whole_file(path) as draft:
-        tokenizer.save(str(draft))
+        draft.write_text(_learned(every, vocabulary) if vocabulary else tokenizer_json(), "utf-8")
+
+
+def _learned(texts: Iterator[str], vocabulary: int) -> str:
+    from tokenizers import pre_tokenizers
+
+    from worker_client.corpus.tokenizer import train_bpe
+
+    return train_bpe(texts, vocabulary, pre_tokenizers.ByteLevel(add_prefix_space=False))
 
 
 def _split(documents: Sequence[str], codec: TextCodec, plan: Plan) -> Rows:

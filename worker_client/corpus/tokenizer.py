@@ -31,6 +31,12 @@ SMALLEST, LARGEST = 256 + len(SPECIAL_TOKENS), 65_536
 MOST_REPEATS = 4
 BUDGET_BYTES = 100_000_000
 MEASURED_BYTES = 1_000_000
+PRE_TOKENIZER = pre_tokenizers.Sequence(
+    [
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+    ]
+)
 
 
 def train_tokenizer(
@@ -60,7 +66,7 @@ def train_tokenizer(
         copies = _copies({name: row["bytes"] for name, row in found["languages"].items()}, budget)
         learned = _chosen(_read(files, held_out, False, progress), copies)
         path = tokenizer_file(corpus)
-        write(path, [_train(learned, vocabulary).encode()])
+        write(path, [train_bpe(learned, vocabulary, PRE_TOKENIZER).encode() + b"\n"])
         codec = read_codec(path, vocabulary)
         report = {
             **plan,
@@ -106,14 +112,12 @@ def _chosen(articles: Iterable[tuple[Article, str]], copies: dict[str, float]) -
             yield text
 
 
-def _train(texts: Iterator[str], vocabulary: int) -> str:
+def train_bpe(
+    texts: Iterator[str], vocabulary: int, pre_tokenizer: pre_tokenizers.PreTokenizer
+) -> str:
+    """The ``tokenizer.json`` of a byte-level BPE; ``pre_tokenizer`` must end in ``ByteLevel``."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Digits(individual_digits=True),
-            pre_tokenizers.ByteLevel(add_prefix_space=False),
-        ]
-    )
+    tokenizer.pre_tokenizer = pre_tokenizer
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
@@ -122,7 +126,7 @@ def _train(texts: Iterator[str], vocabulary: int) -> str:
         show_progress=sys.stderr.isatty(),
     )
     tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer.to_str(pretty=True) + "\n"
+    return tokenizer.to_str(pretty=True)
 
 
 def _fertility(articles: Iterable[tuple[Article, str]], codec: TextCodec) -> dict[str, dict]:
