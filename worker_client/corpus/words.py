@@ -25,8 +25,9 @@ PRE_TOKENIZER = {
 WORD = regex.compile(
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+|\p{N}"
 )
-# Some 30 MB of words that several languages use every day.
-MOST_CHARACTERS = 2**20
+# Some 30 MB of words that several languages use every day. Longer ones, as of scripts without
+# blanks, hardly come again.
+MOST_WORDS, LONGEST = 2**17, 24
 
 
 class Words:
@@ -35,7 +36,6 @@ class Words:
     def __init__(self, codec: TextCodec) -> None:
         self._codec = codec
         self._known: dict[str, list[int]] = {}
-        self._characters = 0
 
     def encode_all(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """The tokens of each text, int32 ``[tokens]``."""
@@ -44,17 +44,18 @@ class Words:
 
     def encode(self, text: str) -> list[int]:
         """What the codec makes of it."""
-        words = WORD.findall(text)
-        if self._characters > MOST_CHARACTERS:
-            self._known.clear()
-            self._characters = 0
-        new = list(set(words).difference(self._known))
-        characters = "".join(new)
-        if not is_old(characters):
+        words, known = WORD.findall(text), self._known
+        if len(known) > MOST_WORDS:
+            known.clear()
+        new = list(set(words).difference(known))
+        if not is_old("".join(new)):
             return self._codec.encode(text)
-        self._known.update(zip(new, self._codec.encode_batch(new), strict=True))
-        self._characters += len(characters)
-        return list(chain.from_iterable(map(self._known.__getitem__, words)))
+        known.update(zip(new, self._codec.encode_batch(new), strict=True))
+        ids = list(chain.from_iterable(map(known.__getitem__, words)))
+        for word in new:
+            if len(word) > LONGEST:
+                del known[word]
+        return ids
 
 
 def is_old(text: str) -> bool:

@@ -31,9 +31,9 @@ def test_articles_have_the_librarys_tokens(codec, corpus):
     assert [ids.tolist() for ids in Words(codec).encode_all(texts)] == codec.encode_batch(texts)
 
 
-@pytest.mark.parametrize("most", [words.MOST_CHARACTERS, 10])
+@pytest.mark.parametrize("most", [words.MOST_WORDS, 10])
 def test_odd_texts_have_the_librarys_tokens(codec, monkeypatch, most):
-    monkeypatch.setattr(words, "MOST_CHARACTERS", most)
+    monkeypatch.setattr(words, "MOST_WORDS", most)
     draw, found = random.Random(1), Words(codec)
     for _ in range(5000):
         text = "".join(draw.choices(ODD + YOUNG * (draw.random() < 0.1), k=draw.randint(0, 40)))
