@@ -92,6 +92,7 @@ bench: install-dev $(VENV)/bench/installed ## Measure memory, merge time and rou
 bench-scratch: install-dev ## Train a small model from scratch in every way: over half a day, resumes
 	$(BIN)/python -m benchmarks.scratch_text
 	$(BIN)/python -m benchmarks.corpus
+	$(BIN)/python -m benchmarks.sizes
 	$(BIN)/python manage.py experiment benchmarks/experiments/scratch.toml --outcomes $(OUTCOMES)
 
 bench-scratch-quick: install-dev ## The same with the tiny model and little text, in two minutes
