@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from worker_client.contract.recipe import MOST_TOKENS_PER_BYTE
 from worker_client.corpus.judge import Kept, judge
 from worker_client.corpus.pieces import Piece, lines
 from worker_client.corpus.quality import Rules
@@ -39,11 +40,12 @@ def make_rows(
     """The rows of a file of articles, one a line; ``check`` is called at every line and may raise.
 
     Raises:
-        TokenizerRefused: the tokenizer fails at a text.
+        TokenizerRefused: the tokenizer fails at a text, or makes more of it than it can be.
     """
     seen = Chunk(np.zeros((0, 1, seq_len), np.int32), 0, 0)
     texts = _texts(raw, Rules(languages=languages), seen, check)
-    pieces = list(pack_tokens(_encoded(texts, codec), codec.end_of_text, seq_len, Counts()))
+    ids = _encoded(texts, codec, MOST_TOKENS_PER_BYTE * raw.stat().st_size)
+    pieces = list(pack_tokens(ids, codec.end_of_text, seq_len, Counts()))
     if pieces:
         seen.rows = np.concatenate(pieces)
     return seen
@@ -59,7 +61,7 @@ def _texts(raw: Path, rules: Rules, seen: Chunk, check: Callable[[], None]) -> I
             yield verdict.article.text
 
 
-def _encoded(texts: Iterator[str], codec: TextCodec) -> Iterator[np.ndarray]:
+def _encoded(texts: Iterator[str], codec: TextCodec, most: int) -> Iterator[np.ndarray]:
     tokens = encode(texts, codec)
     while True:
         try:
@@ -71,6 +73,9 @@ def _encoded(texts: Iterator[str], codec: TextCodec) -> Iterator[np.ndarray]:
             raise TokenizerRefused(f"the tokenizer fails at this text: {error}") from None
         if ids is None:
             return
+        most -= len(ids) + 1
+        if most < 0:
+            raise TokenizerRefused("the tokenizer makes more tokens of this text than it can have")
         yield ids
 
 

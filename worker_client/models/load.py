@@ -154,6 +154,9 @@ def _codec(path: Path, end_of_text: str, sha256: str) -> TextCodec | None:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
+    # Else a file could have texts cut short, or filled up to any length.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
     tokenizer.encode_special_tokens = True  # a "<|endoftext|>" in a text is just text
     end = tokenizer.token_to_id(end_of_text)
     return None if end is None else TextCodec(tokenizer, end, sha256)

@@ -7,8 +7,11 @@ from pathlib import Path
 from worker_client.contract.formats import load_format
 from worker_client.corpus.chunk import make_rows, write_rows
 from worker_client.models.load import served_codec
+from worker_client.training.memory import at_most
 from worker_client.training.messages import Prepare, Prepared
 from worker_client.version import VERSION
+
+MOST_MEMORY = 4 * 2**30  # a tokenizer of 64 MiB and a text of 16 MiB take less than half of it
 
 
 def prepare_task(task: Prepare, check: Callable[[], None]) -> Prepared:
@@ -18,8 +21,9 @@ def prepare_task(task: Prepare, check: Callable[[], None]) -> Prepared:
         TokenizerRefused: what was sent is none, or fails at a text.
     """
     started = time.monotonic()
-    codec = served_codec(Path(task.tokenizer), load_format(task.format))
-    chunk = make_rows(Path(task.raw), codec, task.seq_len, tuple(task.languages), check)
+    with at_most(MOST_MEMORY):
+        codec = served_codec(Path(task.tokenizer), load_format(task.format))
+        chunk = make_rows(Path(task.raw), codec, task.seq_len, tuple(task.languages), check)
     seconds = time.monotonic() - started
     metrics = {
         "gorev": task.lease_id,

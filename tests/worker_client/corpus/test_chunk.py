@@ -1,6 +1,7 @@
 """Rows of a chunk, and shards of all chunks' rows."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,6 +108,37 @@ def test_a_hostile_tokenizer_is_a_sentence(tokenizer, content):
     tokenizer.write_bytes(content)
     with pytest.raises(TokenizerRefused, match="token"):
         served_codec(tokenizer, TINY)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"normalizer": {"type": "Prepend", "prepend": "x" * 50_000}},
+        {"pre_tokenizer": {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated"}},
+    ],
+    ids=["expands", "splits"],
+)
+def test_a_tokenizer_that_fails_at_a_text_is_a_sentence(tmp_path, tokenizer, changes):
+    tokenizer.write_text(json.dumps(json.loads(tokenizer_json()) | changes), "utf-8")
+    with pytest.raises(TokenizerRefused, match="token"):
+        make_rows(_raw(tmp_path, _article()), served_codec(tokenizer, TINY), SEQ, ())
+
+
+@pytest.mark.parametrize("length", [0, 2, 10**12])
+def test_a_tokenizer_neither_cuts_nor_fills_up(tmp_path, tokenizer, codec, length):
+    """The library panics at such a stride, and ends the process for want of such a memory."""
+    cut = {"direction": "Right", "max_length": length, "strategy": "LongestFirst", "stride": 5}
+    fill: dict[str, Any] = {
+        "strategy": {"Fixed": length},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+    }
+    marks: dict[str, Any] = {"pad_id": 0, "pad_type_id": 0, "pad_token": "x"}
+    whole = json.loads(tokenizer_json()) | {"truncation": cut, "padding": fill | marks}
+    raw = _raw(tmp_path, _article())
+    plain = make_rows(raw, codec, SEQ, ()).rows
+    tokenizer.write_text(json.dumps(whole), "utf-8")
+    assert (make_rows(raw, served_codec(tokenizer, TINY), SEQ, ()).rows == plain).all()
 
 
 def _rows_files(tmp_path, *counts: int):

@@ -176,6 +176,15 @@ def _child_says(no_model, tmp_path, tokenizer: bytes) -> Exception:
     return caught.value
 
 
+def test_a_tokenizer_that_takes_all_memory_ends_the_child_and_nothing_else(no_model, tmp_path):
+    grows = {"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 10**6}
+    whole = json.loads(tokenizer_json()) | {
+        "normalizer": {"type": "Sequence", "normalizers": [grows] * 2}
+    }
+    failed = _child_says(no_model, tmp_path, json.dumps(whole).encode())
+    assert getattr(failed, "code", "") in ("child_died", "tokenizer_refused")
+
+
 TOO_LARGE = tokenizer_json().replace('"vocab": {', '"vocab": {"far": 70000, ')
 
 
