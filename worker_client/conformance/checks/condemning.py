@@ -1,5 +1,5 @@
-"""``olc`` of a result that two find implausible. Late, since what is left out spoils the reference
-step."""
+"""``olc`` of a result: what follows from its losses. Late, since what is left out spoils the
+reference step, and the round of what is not may end meanwhile."""
 
 from dataclasses import dataclass
 
@@ -12,12 +12,24 @@ from worker_client.conformance.checks.judging import (
     answer,
     fate,
     is_about_a_result,
+    judged,
     lease_measurement,
     measure_what_is_asked,
     measurers,
 )
 from worker_client.conformance.http import Reply, expect_status
 from worker_client.contract import wire
+
+
+@check("judge-plausible", "One measurement that finds it plausible is enough;")
+def judge_plausible(bench: Bench) -> None:
+    told = judged(bench)
+    expect_status(told.verdict, 200)
+    valid = (wire.ResultFate.WAITING, wire.ResultFate.MERGED)
+    demand(told.after.fate in valid, f"found plausible it is {told.after}")
+    bench.finish_round(told.author.lease.task.round)
+    found = fate(bench, told.author.lease)
+    demand(found.fate == wire.ResultFate.MERGED, f"after its round a plausible result is {found}")
 
 
 @dataclass(frozen=True)

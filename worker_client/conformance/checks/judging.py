@@ -151,14 +151,3 @@ def judge_others(bench: Bench) -> None:
     told = judged(bench)
     for who, reply in (("its author", told.to_author), ("a neighbour", told.to_neighbour)):
         demand(not is_about_a_result(reply), f"{who} was asked to measure a result: {reply}")
-
-
-@check("judge-plausible", "One measurement that finds it plausible is enough;")
-def judge_plausible(bench: Bench) -> None:
-    told = judged(bench)
-    expect_status(told.verdict, 200)
-    valid = (wire.ResultFate.WAITING, wire.ResultFate.MERGED)
-    demand(told.after.fate in valid, f"found plausible it is {told.after}")
-    bench.finish_round(told.author.lease.task.round)
-    found = fate(bench, told.author.lease)
-    demand(found.fate == wire.ResultFate.MERGED, f"after its round a plausible result is {found}")
