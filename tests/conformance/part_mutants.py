@@ -83,3 +83,10 @@ JUDGING_MUTANTS = [
     Mutant("another reason", "judge-implausible", '"kod": "olcum_tutmadi"', '"kod": "dogrulama_tutmadi"'),
     Mutant("losses not looked at", "judge-implausible", "if own > 0 and own >= 0.75 * other and -held <= 0.1 * losses[0]:", "if len(target.said) > 1:"),
 ]  # fmt: skip
+
+# Of ``preparing_coordinator.py``.
+PREPARING_MUTANTS = [
+    Mutant("text for anybody", "text-unseen", '        refuse_unless(may_see, 403, "onay_bekliyor", "an admin has to let you see text", True)\n', ""),
+    Mutant("nobody is told why", "text-unseen", '        refuse_unless(may_see, 403, "onay_bekliyor", "an admin has to let you see text", True)\n', "        if not may_see:\n            return 204, {}, {}\n"),
+    Mutant("text without a lease", "text-files", '        refuse_unless(request.path in self.files, 404, "yok", "for whoever prepares it")\n        return self.file(request)\n', "        return 200, b'text', {}\n"),
+]  # fmt: skip

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from tests.conformance.subjects import EXAMPLE, FULLER, examine, serving
+from tests.coordination.preparing.conftest import write_articles
 from tests.e2e.site import Site
 from worker_client.conformance.check import Outcome, Result
 from worker_client.conformance.checks import coordinator
+from worker_client.models.seeded_base import tokenizer_json
 
 
 def by_result(outcomes: list[Outcome]) -> dict[Result, set[str]]:
@@ -24,6 +26,7 @@ NOT_INT8 = {"encoding-four-bits", "encoding-positions", "encoding-not-finite"}
 OPTIONAL = (
     "register-", "receipts-", "progress-", "chunk-", "accepted-chunks", "expired-", "encoding-",
     "merge-encoded", "update-", "measure-", "judge-", "verify-", "dispute-",
+    "text-",
 )  # fmt: skip
 
 
@@ -47,7 +50,9 @@ def test_the_embedded_coordinator_keeps_to_all_of_it(tmp_path: Path) -> None:
         site.start()
         found = by_result(examine(site.base("suite")))
     assert not found[Result.FAILED]
-    assert all(id.startswith(("update-", "measure-", "judge-")) for id in found[Result.ABSENT])
+    assert all(
+        id.startswith(("update-", "measure-", "judge-", "text-")) for id in found[Result.ABSENT]
+    )
     # Its server closes a line that ends too early, without an answer that nobody could read.
     assert hidden(found) == (HIDDEN | CLOSED | NOT_INT8 | {"result-short"}) - {"lease-limit"}
 
@@ -58,12 +63,17 @@ def test_the_embedded_coordinator_measured_with_updates_and_closed(tmp_path: Pat
         site.make_run("measured", rounds=1, languages=["tr", "en"])
         site.make_run("judged", rounds=2, languages=["tr"], rule="mean")
         site.make_run("closed", open_to_all=False)
+        (tmp_path / "tokenizer.json").write_text(tokenizer_json(), "utf-8")
+        text = write_articles(tmp_path / "articles.jsonl", 4)
+        how = ("--format", "scratch-tiny", "--tokenizer", str(tmp_path / "tokenizer.json"))
+        site.manage("create_run", "raw", "--raw", str(text), *how, "--shards", "1", "--rounds", "1")
         site.start()
         parts = {
             "updates": "update-*",
             "measured": "measure-*",
             "judged": "judge-*",
             "closed": "closed-*",
+            "raw": "text-*",
         }
         found = by_result(
             [o for slug, part in parts.items() for o in examine(site.base(slug), part)]

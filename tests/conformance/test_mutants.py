@@ -21,6 +21,7 @@ from tests.conformance.part_mutants import (
     INT4_MUTANTS,
     JUDGING_MUTANTS,
     MEASURING_MUTANTS,
+    PREPARING_MUTANTS,
     REPEATING_MUTANTS,
     TOPK_MUTANTS,
     UPDATE_MUTANTS,
@@ -58,6 +59,7 @@ SUBJECTS = [
     Subject("bf16", ENCODING, BF16_MUTANTS, (*REFERENCE, "encoding=bf16")),
     Subject("update", ENCODING, UPDATE_MUTANTS),
     Subject("measuring", FULLER.with_name("measuring_coordinator.py"), MEASURING_MUTANTS),
+    Subject("preparing", FULLER.with_name("preparing_coordinator.py"), PREPARING_MUTANTS),
     Subject("judging", FULLER.with_name("judging_coordinator.py"), JUDGING_MUTANTS),
     Subject("repeating", REPEATING, REPEATING_MUTANTS, ("tur_sayisi=3",)),
 ]

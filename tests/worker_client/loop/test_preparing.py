@@ -193,3 +193,11 @@ def test_a_hostile_tokenizer_is_a_sentence_and_the_child_lives(no_model, tmp_pat
     failed = _child_says(no_model, tmp_path, tokenizer)
     assert getattr(failed, "code", "") == "tokenizer_refused" and "token" in str(failed)
     assert no_model._child is not None and no_model._child.alive
+
+
+def test_it_waits_until_an_admin_lets_it_see_text(rig, server, on_isle):
+    on_isle()
+    server.next("POST", "/gorev", *[problem(403, "onay_bekliyor", True)] * 2)
+    assert rig.run() == "run_over"
+    asked = server.requests("POST", "/gorev")
+    assert len({seen.json["istek"] for seen in asked[:3]}) == 1 and len(server.results) == 1

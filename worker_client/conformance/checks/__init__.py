@@ -24,6 +24,7 @@ from worker_client.conformance.checks import (  # noqa: E402, F401  isort: skip
     rounds,
     updates,
     measuring,
+    preparing,
     judging,
     repeating,
     merging,
