@@ -28,9 +28,12 @@ class TrimmedMean(CoordinateRule):
 
 
 def _mean_of_ranks(rows: np.ndarray, first: int, last: int) -> np.ndarray:
-    """Summed in float64, rounded once."""
+    """Summed in float64, rounded once. Which of 0.0 and -0.0 comes first depends on the processor,
+    so a sum of nothing else is 0.0."""
     chosen = ranks(rows, first, last)
     total = chosen[0].astype(np.float64)
     for row in chosen[1:]:
         total += row
-    return (total / len(chosen)).astype(np.float32)
+    total /= len(chosen)
+    total += 0.0
+    return total.astype(np.float32)

@@ -1,16 +1,23 @@
-"""Order statistics of matrix columns by comparator networks.
+"""Order statistics of matrix columns: of few rows by comparator networks, of many by sorting.
 
 A comparator puts the smaller of two rows above the larger, for all columns at once, so that the
 processor compares many columns with each instruction and never branches. The network is
 Batcher's odd-even merge sort (K. E. Batcher, Sorting networks and their applications, 1968),
-without the comparators that the wanted ranks do not depend on.
+without the comparators that the wanted ranks do not depend on. Its length grows faster than
+linearly; numpy's sort of short rows is a network inside of registers, and costs two transpositions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+
+# 2.8 against 3.9 ms of a core for 32 rows of 32,768 columns, 6.3 against 5.5 for 48, 34 for 128
+# against 14.
+NETWORK_ROWS = 40
+# What is transposed at a time, in values: it and its source fit into a core's own cache.
+TILE_FLOATS = 65_536
 
 
 class Comparator(NamedTuple):
@@ -52,11 +59,17 @@ def selection(n: int, first: int, last: int) -> tuple[Comparator, ...]:
     return tuple(reversed(kept))
 
 
-def ranks(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
+def ranks(rows: np.ndarray, first: int, last: int) -> Sequence[np.ndarray]:
     """The ``last - first`` rows of ranks ``first`` to ``last`` in each column, unordered.
 
-    ``rows`` is float ``[n, columns]`` without NaN, and is overwritten.
+    ``rows`` is float32 ``[n, columns]`` without NaN, and is overwritten.
     """
+    if len(rows) > NETWORK_ROWS:
+        return _by_sorting(rows, first, last)
+    return _by_comparing(rows, first, last)
+
+
+def _by_comparing(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
     lines, spare = list(rows), np.empty_like(rows[0])
     for low, high, wants_minimum, wants_maximum in selection(len(lines), first, last):
         a, b = lines[low], lines[high]
@@ -69,3 +82,16 @@ def ranks(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
         else:
             np.maximum(a, b, out=b)
     return lines[first:last]
+
+
+def _by_sorting(rows: np.ndarray, first: int, last: int) -> np.ndarray:
+    n, columns = rows.shape
+    step = max(1, TILE_FLOATS // n)
+    scratch = np.empty((step, n), rows.dtype)
+    for begin in range(0, columns, step):
+        part = rows[:, begin : begin + step]
+        tile = scratch[: part.shape[1]]
+        np.copyto(tile, part.T)
+        tile.sort(axis=1)
+        np.copyto(part[first:last], tile[:, first:last].T)
+    return rows[first:last]

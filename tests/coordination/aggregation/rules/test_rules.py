@@ -8,6 +8,7 @@ import pytest
 from coordination.aggregation.merge import Contribution, MergePlan, MergeReport, aggregate
 from coordination.aggregation.rules import RULES, choose, hostile
 from coordination.aggregation.rules.distance import CenteredClipping, GeometricMedian
+from coordination.aggregation.rules.network import NETWORK_ROWS
 from coordination.aggregation.rules.rule import Rule
 from tests.coordination.aggregation.files import vector_file
 from tests.coordination.aggregation.rules.plain import ATTACKS, PLAIN, clipped, updates
@@ -170,3 +171,12 @@ def test_the_geometric_median_of_points_on_a_line_is_their_median(tmp_path: Path
 def test_senseless_shares_are_refused(share: float) -> None:
     with pytest.raises(ValueError, match="hostile share"):
         MergePlan(byzantine_share=share)
+
+
+@pytest.mark.parametrize("n", [8, NETWORK_ROWS + 1])
+@pytest.mark.parametrize("name", ["median", "trimmed_mean"])
+def test_zeros_of_both_signs_make_a_positive_one(name, n):
+    rows = np.zeros((n, 50), np.float32)
+    rows[::2] = -0.0
+    assert not np.signbit(RULES[name].combine(rows, 2)).any()
+    assert not np.signbit(RULES[name].combine(np.full((n, 50), -0.0, np.float32), 2)).any()
