@@ -7,7 +7,7 @@ without the comparators that the wanted ranks do not depend on. Its length grows
 linearly; numpy's sort of short rows is a network inside of registers, and costs two transpositions.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ def selection(n: int, first: int, last: int) -> tuple[Comparator, ...]:
     return tuple(reversed(kept))
 
 
-def ranks(rows: np.ndarray, first: int, last: int) -> Sequence[np.ndarray]:
+def ranks(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
     """The ``last - first`` rows of ranks ``first`` to ``last`` in each column, unordered.
 
     ``rows`` is float32 ``[n, columns]`` without NaN, and is overwritten.
@@ -84,7 +84,7 @@ def _by_comparing(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
     return lines[first:last]
 
 
-def _by_sorting(rows: np.ndarray, first: int, last: int) -> np.ndarray:
+def _by_sorting(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
     n, columns = rows.shape
     step = max(1, TILE_FLOATS // n)
     scratch = np.empty((step, n), rows.dtype)
@@ -94,4 +94,4 @@ def _by_sorting(rows: np.ndarray, first: int, last: int) -> np.ndarray:
         np.copyto(tile, part.T)
         tile.sort(axis=1)
         np.copyto(part[first:last], tile[:, first:last].T)
-    return rows[first:last]
+    return list(rows[first:last])

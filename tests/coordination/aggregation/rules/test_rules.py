@@ -9,7 +9,7 @@ from coordination.aggregation.merge import Contribution, MergePlan, MergeReport,
 from coordination.aggregation.rules import RULES, choose, hostile
 from coordination.aggregation.rules.distance import CenteredClipping, GeometricMedian
 from coordination.aggregation.rules.network import NETWORK_ROWS
-from coordination.aggregation.rules.rule import Rule
+from coordination.aggregation.rules.rule import CoordinateRule, Rule
 from tests.coordination.aggregation.files import vector_file
 from tests.coordination.aggregation.rules.plain import ATTACKS, PLAIN, clipped, updates
 
@@ -178,5 +178,7 @@ def test_senseless_shares_are_refused(share: float) -> None:
 def test_zeros_of_both_signs_make_a_positive_one(name, n):
     rows = np.zeros((n, 50), np.float32)
     rows[::2] = -0.0
-    assert not np.signbit(RULES[name].combine(rows, 2)).any()
-    assert not np.signbit(RULES[name].combine(np.full((n, 50), -0.0, np.float32), 2)).any()
+    rule = RULES[name]
+    assert isinstance(rule, CoordinateRule)
+    assert not np.signbit(rule.combine(rows, 2)).any()
+    assert not np.signbit(rule.combine(np.full((n, 50), -0.0, np.float32), 2)).any()
