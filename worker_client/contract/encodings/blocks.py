@@ -29,9 +29,9 @@ class Bf16:
         return rounded.astype("<u2").view(np.uint8)
 
     def decode(self, data: np.ndarray, out: np.ndarray) -> None:
-        halves = out.view("<u2")
-        halves[0::2] = 0
-        halves[1::2] = data.view("<u2")
+        bits = out.view("<u4")
+        bits[:] = data.view("<u2")
+        bits <<= np.uint32(16)
 
 
 class Int8:
