@@ -11,7 +11,7 @@ WORKER_MUTANTS = [
     Mutant("a name with capitals", "lease-request", 'asked = {"isci": NAME', 'asked = {"isci": "Small Worker"'),
     Mutant("three tasks and no more", "run-to-end", "itertools.count()", "iter(range(3))"),
     Mutant("long messages", "json", 'body = {"anahtar": task.lease_key, "adim": step} | more', 'body = {"anahtar": task.lease_key, "adim": step, "dolgu": "x" * 65536} | more'),
-    Mutant("no key", "strict-coordinator", "{LEASE_KEY_HEADER: task.lease_key}", '{LEASE_KEY_HEADER: "k" * 64}'),
+    Mutant("no key", "strict-coordinator", '{task.lease_id}", {LEASE_KEY_HEADER: task.lease_key}', '{task.lease_id}", {LEASE_KEY_HEADER: "k" * 64}'),
     Mutant("the key everywhere", "key-kept", "    check(task)\n", "    check(task)\n    SESSION.headers[LEASE_KEY_HEADER] = task.lease_key\n"),
     Mutant("takes zipped files", "identity", '["Accept-Encoding"] = "identity"', '["Accept-Encoding"] = "gzip"'),
     Mutant("files in one piece", "ranges", "last = min(len(part) + ref.chunk_bytes, ref.size) - 1", "last = ref.size - 1"),
