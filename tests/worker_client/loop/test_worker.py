@@ -126,6 +126,12 @@ def test_work_nobody_wants_is_dropped(rig, server):
 
 # Refusals of ours
 
+TEXT_TASK = {
+    "is": "on_isle", "temizlik": "v1", "adaptor": None, "veri": None,
+    "ham_metin": {"yol": "/ham_metin", "sha256": "0" * 64, "boyut": 1000},
+    "belirtec": {"yol": "/belirtec", "sha256": "1" * 64, "boyut": 1000},
+}  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("changes", "message"),
@@ -134,7 +140,7 @@ def test_work_nobody_wants_is_dropped(rig, server):
         ({"recete": "v9"}, "unknown recipe"),
         ({"taban_model": "evil/model@main"}, "base model"),
         ({"kodlama": "zip"}, "zip"),
-        ({"is": "on_isle"}, "does egit, dogrula, olc"),
+        (TEXT_TASK, "does egit, dogrula, olc"),
         ({"veri": None}, "--data"),
         ({"adaptor": {"yol": "/adaptor", "sha256": "0" * 64, "boyut": 50 * 2**20}}, "snapshot of"),
         ({"adaptor": {"yol": "/adaptor", "sha256": "0" * 64, "boyut": 100}}, "snapshot of"),
