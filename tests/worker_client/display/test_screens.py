@@ -42,8 +42,8 @@ def test_every_event_is_a_json_object_and_a_line(kind):
 def test_the_names_that_programs_rely_on():
     assert {kind.name for kind in KINDS} == {
         "started", "ready", "leased", "downloaded", "step", "trained", "scored", "prepared",
-        "uploaded", "verdict", "fate", "registered", "waiting", "abandoned", "restarted", "stopping",
-        "finished", "error",
+        "uploaded", "verdict", "fate", "registered", "waiting", "abandoned", "restarted",
+        "stopping", "finished", "error",
     }  # fmt: skip
 
 
