@@ -106,7 +106,6 @@ class Child:
 
     def _work(self, command: Job) -> None:
         try:
-            self._check_dropped()
             self._tell(self._done(command))
         except Abandoned:
             self._tell(AbandonedEvent(lease_id=command.lease_id))
@@ -116,12 +115,14 @@ class Child:
         if isinstance(command, Prepare):
             from worker_client.training.prepare import prepare_task
 
+            self._check_dropped()
             return prepare_task(command, self._check_dropped)
         from worker_client.evaluation.task import score_task
         from worker_client.training.task import train_task
 
         if self._loaded is None:
             raise TrainingError("no model is loaded: send load first")
+        self._check_dropped()
         if isinstance(command, Train):
             return train_task(self._loaded, command, self._on_step)
         return score_task(self._loaded, command, self._on_step)
