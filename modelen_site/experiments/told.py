@@ -18,7 +18,7 @@ class Told:
     device: str = ""
     dtype: str = ""
     rounds: dict[str, int] = field(default_factory=dict)
-    held: set[tuple[str, str]] = field(default_factory=set)
+    received: Counter[str] = field(default_factory=Counter)
     begun: set[str] = field(default_factory=set)
 
     def hear(self, name: str, event: dict[str, Any]) -> None:
@@ -42,11 +42,11 @@ class Told:
                 raise DemoFailed(f"{name}: {event['message']}")
 
     def _downloaded(self, name: str, event: dict[str, Any]) -> None:
-        """A file that is still there is told of again, and counts once."""
-        what, file = event["what"], (name, event["sha256"])
-        if file in self.held:
+        """A file that was there already, or was made of an update, is told of as well."""
+        what, before = event["what"], self.received[name]
+        self.received[name] = event["bytes_down"]
+        if event["bytes_down"] - before < event["bytes"]:
             return
-        self.held.add(file)
         if what == "data" or (what == "snapshot" and name not in self.begun):
             self.once[what] += event["bytes"]
         else:
