@@ -17,11 +17,16 @@ Subject = TypeVar("Subject")
 def each_at_once(
     request: pytest.FixtureRequest, name: str, work: Callable[[Subject], T]
 ) -> Iterator[dict[Subject, Future[T]]]:
-    """``work`` begun on the parameter ``name`` of every test of the module that is to run."""
+    """``work`` done on the parameter ``name`` of every test of the module that is to run.
+
+    All of it before the first test: pytest changes the environment between tests, which is not to
+    be read meanwhile.
+    """
     items = [item for item in request.session.items if item.path == request.path]
     wanted = [item.callspec.params[name] for item in items if _has(item, name)]  # type: ignore[attr-defined]
     with ThreadPoolExecutor(WIDTH) as pool:
-        yield {subject: pool.submit(work, subject) for subject in wanted}
+        begun = {subject: pool.submit(work, subject) for subject in wanted}
+    yield begun
 
 
 def _has(item: pytest.Item, name: str) -> bool:

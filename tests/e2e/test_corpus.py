@@ -22,8 +22,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         site.manage("migrate", "-v0")
         corpus, shards = str(folder / "corpus"), str(folder / "shards")
         site.manage("corpus", "ingest", corpus, str(articles), "--min-characters", "100")
-        site.manage("corpus", "tokenizer", corpus, "--vocabulary", "320")
-        site.manage("corpus", "pack", corpus, "--format", "scratch-tiny", "--seq", "64")
+        # Of the few articles more than one in a hundred, which may be none.
+        held = ("--held-out", "0.2")
+        site.manage("corpus", "tokenizer", corpus, "--vocabulary", "320", *held)
+        site.manage("corpus", "pack", corpus, "--format", "scratch-tiny", "--seq", "64", *held)
         site.manage("corpus", "shard", corpus, "--shards", "2", "--out", shards)
         steps = ("--rounds", "1", "--ic-adim", "10", "--bs", "4", "--seq", "64", "--lr", "5e-3")
         site.manage("create_run", SLUG, "--format", "scratch-tiny", "--data", shards, *steps)

@@ -45,6 +45,7 @@ def test_the_peaceful_run_merges_every_result(told: dict[str, Any]) -> None:
 
 def test_there_are_instants_to_die_at(told: dict[str, Any]) -> None:
     assert told["instants"] > 50
+    assert told["deaths"] >= told["instants"] // STEP - 2
 
 
 def test_every_death_leads_to_the_same_outcome(told: dict[str, Any]) -> None:

@@ -45,8 +45,11 @@ def test_the_token_is_kept_and_registered_again(rig, server):
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes as POSIX has them")
 def test_nobody_else_can_read_the_token(rig, server):
-    os.umask(0)
-    rig.run()
+    before = os.umask(0)
+    try:
+        rig.run()
+    finally:
+        os.umask(before)
     with rig.state() as state:
         path = state.folder / "pseudonym-tester.json"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
