@@ -48,7 +48,9 @@ class Case:
         np.copyto(self.out, self.values)
 
     def encode(self) -> None:
-        self.encoded = [self.codec.encode(self.values[chunk]) for chunk in self.chunks]
+        """Each chunk is gone before the next, as when a file is written."""
+        for chunk in self.chunks:
+            self.codec.encode(self.values[chunk])
 
     def decode(self) -> None:
         for chunk, data in zip(self.chunks, self.encoded, strict=True):
