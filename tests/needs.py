@@ -23,7 +23,7 @@ NOT_RUN = "NOT RUN: "
 class Need:
     is_met: Callable[[], bool]
     remedy: str
-    is_right: bool = False
+    can_be_installed: bool = True
 
 
 def _program(name: str, package: str) -> Need:
@@ -35,7 +35,7 @@ NEEDS = {
     "cuda": Need(
         lambda: import_module("torch").cuda.is_available(),
         "run the tests on a machine with a GPU and torch for it",
-        is_right=True,
+        can_be_installed=False,
     ),
     "curl": _program("curl", "curl"),
     "dpkg-deb": _program("dpkg-deb", "dpkg"),
@@ -46,13 +46,13 @@ NEEDS = {
             subprocess.run("unshare --mount true", shell=True, capture_output=True).returncode == 0
         ),
         "run the tests as root with the right to unshare",
-        is_right=True,
+        can_be_installed=False,
     ),
     "postgresql": Need(
         lambda: postgresql_programs() is not None, "pip install -r requirements-dev.txt"
     ),
     "redis": _program("redis-server", "redis-server"),
-    "root": Need(lambda: os.geteuid() == 0, "run the tests as root", is_right=True),
+    "root": Need(lambda: os.geteuid() == 0, "run the tests as root", can_be_installed=False),
 }
 
 
@@ -66,7 +66,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     lacking = missing(names)
     if not lacking:
         return
-    programs = [name for name in names if not NEEDS[name].is_right]
+    programs = [name for name in names if NEEDS[name].can_be_installed]
     if os.environ.get("CI") == "true" and missing(programs):
         pytest.fail(NOT_RUN + lacking, pytrace=False)
     pytest.skip(NOT_RUN + lacking)

@@ -61,27 +61,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = new_parser(commands, "run", "work for a coordinator until its run is over", example)
     parser.epilog = f"{parser.epilog}\n\n{HELP}"
     add_coordinator(parser)
-    parser.add_argument(
-        "--name",
-        type=name_argument,
-        help="pseudonym: 3 to 32 of a-z 0-9 - _ (default: a made-up one, kept)",
-    )
-    parser.add_argument(
-        "--no-register",
-        dest="register",
-        action="store_false",
-        help="work without owning the name; such work earns no trust and no receipts",
-    )
-    parser.add_argument(
-        "--take-over",
-        action="store_true",
-        help="go on with a state folder from a backup; a computer that has a newer one is refused",
-    )
-    parser.add_argument(
-        "--leaderboard",
-        action=argparse.BooleanOptionalAction,
-        help="stand on the run's public leaderboard, or not (default: as chosen before; first yes)",
-    )
+    _add_identity(parser)
     parser.add_argument(
         "--threads", type=positive_int, metavar="N", help="CPU threads to train with"
     )
@@ -117,6 +97,31 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     _add_caps(parser)
     parser.set_defaults(execute=execute)
+
+
+def _add_identity(parser: argparse.ArgumentParser) -> None:
+    """Who works, see ``Identity``."""
+    parser.add_argument(
+        "--name",
+        type=name_argument,
+        help="pseudonym: 3 to 32 of a-z 0-9 - _ (default: a made-up one, kept)",
+    )
+    parser.add_argument(
+        "--no-register",
+        dest="register",
+        action="store_false",
+        help="work without owning the name; such work earns no trust and no receipts",
+    )
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="go on with a state folder from a backup; a computer that has a newer one is refused",
+    )
+    parser.add_argument(
+        "--leaderboard",
+        action=argparse.BooleanOptionalAction,
+        help="stand on the run's public leaderboard, or not (default: as chosen before; first yes)",
+    )
 
 
 def _add_caps(parser: argparse.ArgumentParser) -> None:

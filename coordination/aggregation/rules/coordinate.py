@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coordination.aggregation.rules.network import ranks
+from coordination.aggregation.rules.ranks import ranks
 from coordination.aggregation.rules.rule import CoordinateRule
 
 

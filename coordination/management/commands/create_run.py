@@ -153,41 +153,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="its title (default: the slug)")
         parser.add_argument("--format", default="qwen3-0.6b-lora-r16", help="tensor manifest id")
         parser.add_argument("--mod", dest="mode", choices=Run.Mode.values, default=Run.Mode.CPT)
-        parser.add_argument("--data", type=Path, help="folder that shard_text or corpus shard made")
-        parser.add_argument(
-            "--raw",
-            nargs="+",
-            type=Path,
-            metavar="PATH",
-            help=".jsonl files of articles, or folders of such, that volunteers whom you let see "
-            "them prepare: the run begins with as many shards as --shards says when that is done",
-        )
-        parser.add_argument(
-            "--tokenizer",
-            type=Path,
-            metavar="FILE",
-            help="tokenizer.json for --raw; only a model from scratch needs it named",
-        )
-        parser.add_argument(
-            "--languages", default="", metavar="LIST", help="of --raw keep these only, as de,tr"
-        )
-        parser.add_argument(
-            "--heldout",
-            nargs="+",
-            default=[],
-            type=Path,
-            metavar="FOLDER",
-            help="text that nobody trains on, one folder a language, each named after its language "
-            "and made by shard_text with --shards 1; volunteers measure each snapshot on it; "
-            "default: what corpus shard put beside the shards",
-        )
-        parser.add_argument(
-            "--n-parca",
-            "--shards",
-            dest="shards",
-            type=int,
-            help="number of shards when no --data is served, or to make of --raw",
-        )
+        _add_text(parser)
         parser.add_argument(
             "--no-verify",
             dest="verify",
@@ -334,3 +300,42 @@ def _sentences(error: ValidationError) -> list[str]:
     if hasattr(error, "error_dict"):
         return [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
     return list(error.messages)
+
+
+def _add_text(parser: ArgumentParser) -> None:
+    """What is trained on and what is held out."""
+    parser.add_argument("--data", type=Path, help="folder that shard_text or corpus shard made")
+    parser.add_argument(
+        "--raw",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help=".jsonl files of articles, or folders of such, that volunteers whom you let see "
+        "them prepare: the run begins with as many shards as --shards says when that is done",
+    )
+    parser.add_argument(
+        "--tokenizer",
+        type=Path,
+        metavar="FILE",
+        help="tokenizer.json for --raw; only a model from scratch needs it named",
+    )
+    parser.add_argument(
+        "--languages", default="", metavar="LIST", help="of --raw keep these only, as de,tr"
+    )
+    parser.add_argument(
+        "--heldout",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FOLDER",
+        help="text that nobody trains on, one folder a language, each named after its language "
+        "and made by shard_text with --shards 1; volunteers measure each snapshot on it; "
+        "default: what corpus shard put beside the shards",
+    )
+    parser.add_argument(
+        "--n-parca",
+        "--shards",
+        dest="shards",
+        type=int,
+        help="number of shards when no --data is served, or to make of --raw",
+    )

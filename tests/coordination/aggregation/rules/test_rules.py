@@ -8,7 +8,7 @@ import pytest
 from coordination.aggregation.merge import Contribution, MergePlan, MergeReport, aggregate
 from coordination.aggregation.rules import RULES, choose, hostile
 from coordination.aggregation.rules.distance import CenteredClipping, GeometricMedian
-from coordination.aggregation.rules.network import NETWORK_ROWS
+from coordination.aggregation.rules.ranks import NETWORK_ROWS
 from coordination.aggregation.rules.rule import CoordinateRule, Rule
 from tests.coordination.aggregation.files import vector_file
 from tests.coordination.aggregation.rules.plain import ATTACKS, PLAIN, clipped, updates

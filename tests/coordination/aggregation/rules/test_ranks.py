@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coordination.aggregation.rules.network import NETWORK_ROWS, batcher, ranks, selection
+from coordination.aggregation.rules.ranks import NETWORK_ROWS, batcher, ranks, selection
 
 
 @pytest.mark.parametrize("n", [*range(1, NETWORK_ROWS + 2), 128])
