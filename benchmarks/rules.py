@@ -32,6 +32,7 @@ from coordination.aggregation.rules import RULES
 from coordination.aggregation.rules.distance import GeometricMedian
 from coordination.aggregation.screen import Evidence, screen
 from coordination.aggregation.sketch import Sketcher
+from coordination.aggregation.sweep import kernel
 from coordination.aggregation.vectors import VectorFile, as_bytes, slices
 
 PEERS = Path(".venv/bench/bin/python")
@@ -139,7 +140,8 @@ def pipeline(rule: str) -> Callable[[Inputs, Output], None]:
 
 
 def reading(inputs: Inputs, write: Output) -> None:
-    for _ in over_slices([inputs.start, *inputs.vectors], lambda begin, end, rows: None):
+    nothing = kernel(lambda loops, block, arguments: None, 0)
+    for _ in over_slices([inputs.start, *inputs.vectors], lambda piece: piece.sweep(nothing)):
         pass
 
 

@@ -11,7 +11,8 @@ from coordination.aggregation.merge import Contribution, MergePlan, merge
 from coordination.aggregation.rules import DEFAULT_SHARE, RULES
 from coordination.aggregation.screen import Evidence, screen
 from coordination.aggregation.sketch import TABLE_FLOATS, Sketcher
-from coordination.aggregation.vectors import FLOAT32, VectorFile, slices, squared_distance
+from coordination.aggregation.sums import squared_distance
+from coordination.aggregation.vectors import FLOAT32, VectorFile, slices
 
 SKETCH_KEY = b"of the lab"
 

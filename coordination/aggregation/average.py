@@ -11,10 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from coordination.aggregation.gram import gram_matrix
-from coordination.aggregation.passes import over_slices
-from coordination.aggregation.rules import Choice, CoordinateRule, SharesRule
+from coordination.aggregation.native import LANES, Function
+from coordination.aggregation.passes import READ_FLOATS, Piece, over_slices
+from coordination.aggregation.rules import Choice, RanksRule, SharesRule
 from coordination.aggregation.rules.distance import clip_factors, steady
-from coordination.aggregation.vectors import FLOAT32, Slice, VectorFile, squared_distance
+from coordination.aggregation.rules.ranks import NETWORK_ROWS, mean_of_ranks, mean_of_sorted
+from coordination.aggregation.sums import squared_distance, weighted_sum
+from coordination.aggregation.vectors import FLOAT32, Slice, VectorFile
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ class Average:
     choice: Choice
     factors: np.ndarray
     shares: np.ndarray | None
+
+    @property
+    def ranks(self) -> tuple[int, int]:
+        """First and last (exclusive) rank that a rule of ranks averages."""
+        assert isinstance(self.choice.rule, RanksRule)
+        return self.choice.rule.ranks(len(self.factors), self.choice.f)
 
     @property
     def merged_shares(self) -> np.ndarray | None:
@@ -81,33 +90,48 @@ def _clip_to_median(
 
 
 def _measure_norms(start: VectorFile, vectors: Sequence[VectorFile]) -> np.ndarray:
-    def squares(begin: int, end: int, rows: np.ndarray) -> np.ndarray:
-        return np.array([squared_distance(row, rows[0]) for row in rows[1:]])
+    def squares(piece: Piece) -> np.ndarray:
+        found = np.zeros(len(vectors))
+        for _, rows in piece.blocks():
+            found += [squared_distance(row, rows[0]) for row in rows[1:]]
+        return found
 
-    return np.sqrt(sum(over_slices([start, *vectors], squares), np.zeros(len(vectors))))
+    passes = over_slices([start, *vectors], squares, READ_FLOATS)
+    return np.sqrt(sum(passes, np.zeros(len(vectors))))
 
 
 def averages(
     start: VectorFile, results: Sequence[Contribution], average: Average
 ) -> Iterator[Slice]:
-    """The merged vector, in slices; each is valid until the next is asked for."""
+    """The merged vector, in slices."""
     vectors = [result.vector for result in results]
-    if average.merged_shares is None:
-        return _by_coordinate(start, vectors, average)
-    return _by_shares(start, vectors, average.merged_shares)
+    if average.merged_shares is not None:
+        return _by_shares(start, vectors, average.merged_shares)
+    if len(vectors) <= NETWORK_ROWS:
+        return _by_network(start, vectors, average)
+    return _by_sorting(start, vectors, average)
 
 
-def _by_coordinate(
+def _by_network(
     start: VectorFile, vectors: Sequence[VectorFile], average: Average
 ) -> Iterator[Slice]:
-    rule, f = average.choice.rule, average.choice.f
-    assert isinstance(rule, CoordinateRule)
+    factors = np.array([1, *average.factors], FLOAT32)
+    kernel = mean_of_ranks(len(vectors), *average.ranks)
+    return _swept([start, *vectors], kernel, factors)
 
-    def combine(begin: int, end: int, rows: np.ndarray) -> Slice:
-        _clip(rows[0], rows[1:], average.factors)
-        return Slice(begin, end, rows[0], rule.combine(rows[1:], f))
 
-    return over_slices([start, *vectors], combine)
+def _by_sorting(
+    start: VectorFile, vectors: Sequence[VectorFile], average: Average
+) -> Iterator[Slice]:
+    def one(piece: Piece) -> Slice:
+        origin, merged = np.empty((2, piece.end - piece.begin), FLOAT32)
+        for columns, rows in piece.blocks():
+            origin[columns] = rows[0]
+            _clip(rows[0], rows[1:], average.factors)
+            merged[columns] = mean_of_sorted(rows[1:], *average.ranks)
+        return Slice(piece.begin, piece.end, origin, merged)
+
+    return over_slices([start, *vectors], one, READ_FLOATS)
 
 
 def _clip(origin: np.ndarray, matrix: np.ndarray, factors: np.ndarray) -> None:
@@ -121,23 +145,23 @@ def _clip(origin: np.ndarray, matrix: np.ndarray, factors: np.ndarray) -> None:
 def _by_shares(
     start: VectorFile, vectors: Sequence[VectorFile], shares: np.ndarray
 ) -> Iterator[Slice]:
-    """``start + sum(shares * updates)``; results without a share are not read."""
+    """``start + sum(shares * updates)``: summed in float64 in their order, rounded to float32 once.
+    Equal shares of 1 in all are a plain mean. Results without a share are not read."""
     used = np.flatnonzero(shares)
-
-    def combine(begin: int, end: int, rows: np.ndarray) -> Slice:
-        return Slice(begin, end, rows[0], weighted_sum(rows, shares[used]))
-
-    return over_slices([start, *(vectors[int(i)] for i in used)], combine)
-
-
-def weighted_sum(matrix: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Row 0 is the origin, the others are moved from it by ``shares``: summed in float64 in
-    their order, rounded to float32 once. Equal shares of 1 in all are a plain mean."""
-    n = len(shares)
+    shares, n = shares[used], len(used)
     if n and np.all(shares == shares[0]) and abs(n * shares[0] - 1) < 1e-12:
-        return (np.add.reduce(matrix[1:], axis=0, dtype=np.float64) / n).astype(FLOAT32)
-    total = np.multiply(matrix[0], 1 - shares.sum(), dtype=np.float64)
-    scaled = np.empty_like(total)
-    for share, row in zip(shares, matrix[1:], strict=True):
-        total += np.multiply(row, share, out=scaled, dtype=np.float64)
-    return total.astype(FLOAT32)
+        factors = [0.0, *np.ones(n), n]
+    else:
+        factors = [1 - shares.sum(), *shares, 1.0]
+    rows = [start, *(vectors[int(i)] for i in used)]
+    return _swept(rows, weighted_sum(), np.array(factors, np.float64))
+
+
+def _swept(vectors: Sequence[VectorFile], kernel: Function, factors: np.ndarray) -> Iterator[Slice]:
+    def one(piece: Piece) -> Slice:
+        count = piece.end - piece.begin
+        start, merged = np.empty((2, count + LANES), FLOAT32)
+        piece.sweep(kernel, start, merged, factors)
+        return Slice(piece.begin, piece.end, start[:count], merged[:count])
+
+    return over_slices(vectors, one)

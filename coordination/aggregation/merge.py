@@ -14,7 +14,8 @@ from coordination.aggregation.average import Average, Contribution, averages, pl
 from coordination.aggregation.lora import Pair, bias, exact_averages
 from coordination.aggregation.outer import Nesterov, Outer
 from coordination.aggregation.rules import RULES, Rule, SharesRule, choose, hostile
-from coordination.aggregation.vectors import Slice, VectorFile, as_bytes, squared_distance
+from coordination.aggregation.sums import squared_distance
+from coordination.aggregation.vectors import Slice, VectorFile, as_bytes
 
 __all__ = ["Contribution", "MergePlan", "MergeReport", "aggregate", "merge"]
 

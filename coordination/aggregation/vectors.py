@@ -13,6 +13,8 @@ FLOAT32 = np.dtype("<f4")
 # Half a MiB. Merging 32 results of 40 MB took 0.67 s of processor time so, 0.90 s with a quarter
 # of it (opening files) and 0.77 s with twice as much (the cache).
 SLICE_FLOATS = 131_072
+# Values in a line of a processor's cache.
+LINE_FLOATS = 16
 # A process may hold 1024 descriptors by default, and a server has sockets as well.
 HELD_FILES = 256
 
@@ -80,35 +82,44 @@ class Rows:
 
     def __init__(self, vectors: Sequence[VectorFile]) -> None:
         self.vectors, self._open_files = vectors, ExitStack()
-        self._descriptors: list[int] = []
+        self.descriptors = np.empty(0, np.int64)
+        self.offsets = np.array([vector.offset for vector in vectors], np.int64)
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             if len(self.vectors) <= HELD_FILES:
-                for vector in self.vectors:
-                    self._descriptors.append(os.open(vector.path, os.O_RDONLY))
-                    stack.callback(os.close, self._descriptors[-1])
+                files = [stack.enter_context(vector.path.open("rb")) for vector in self.vectors]
+                self.descriptors = np.array([file.fileno() for file in files], np.int64)
             self._open_files = stack.pop_all()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._descriptors.clear()
+        self.descriptors = self.descriptors[:0]
         self._open_files.close()
+
+    @property
+    def held(self) -> bool:
+        """The files are open: ``descriptors`` are theirs, and ``offsets`` where in them."""
+        return len(self.descriptors) > 0
 
     def read(self, start: int, stop: int, out: np.ndarray) -> np.ndarray:
         """Values ``start`` to ``stop`` of every vector: a view ``[n, stop - start]`` of ``out``,
         which is float32 ``[at least n, at least stop - start]``."""
         rows = out[: len(self.vectors), : stop - start]
         for number, vector in enumerate(self.vectors):
-            if self._descriptors:
-                vector.fill(self._descriptors[number], rows[number], start)
+            if self.held:
+                vector.fill(int(self.descriptors[number]), rows[number], start)
             else:
                 vector.read(start, stop, rows[number])
         return rows
 
     def buffer(self, columns: int) -> np.ndarray:
-        """Uninitialised float32 to read slices of up to ``columns`` values into."""
-        return np.empty((len(self.vectors), columns), FLOAT32)
+        """Uninitialised float32 to read slices of up to ``columns`` values into. Each row begins
+        at a line of the processor's cache, and at another one than those next to it."""
+        n, width = len(self.vectors), (columns // LINE_FLOATS + 2) * LINE_FLOATS
+        floats = np.empty(n * width + LINE_FLOATS, FLOAT32)
+        first = -(floats.ctypes.data // FLOAT32.itemsize) % LINE_FLOATS
+        return floats[first : first + n * width].reshape(n, width)[:, :columns]
 
 
 def slices(count: int, step: int = SLICE_FLOATS) -> Iterator[tuple[int, int]]:
@@ -120,11 +131,3 @@ def slices(count: int, step: int = SLICE_FLOATS) -> Iterator[tuple[int, int]]:
 def as_bytes(values: np.ndarray) -> memoryview:
     """A contiguous float32 array as its little-endian bytes, without a copy."""
     return values.view(np.uint8).data
-
-
-def squared_distance(a: np.ndarray, b: np.ndarray) -> float:
-    """Squared L2 norm of ``a - b`` for float32 arrays, in float64: no finite values overflow
-    it, so that an answer which is not finite means that ``a`` or ``b`` is not."""
-    with np.errstate(invalid="ignore"):  # inf - inf and signalling NaNs would warn
-        delta = np.subtract(a, b, dtype=np.float64)
-    return float(np.square(delta, out=delta).sum())

@@ -11,14 +11,14 @@ from coordination.aggregation.rules.distance import (
     MultiKrum,
 )
 from coordination.aggregation.rules.mean import Mean
-from coordination.aggregation.rules.rule import CoordinateRule, Rule, SharesRule, hostile
+from coordination.aggregation.rules.rule import RanksRule, Rule, SharesRule, hostile
 
 __all__ = [
     "DEFAULT_RULE",
     "DEFAULT_SHARE",
     "RULES",
     "Choice",
-    "CoordinateRule",
+    "RanksRule",
     "Rule",
     "SharesRule",
     "choose",

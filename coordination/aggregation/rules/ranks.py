@@ -1,97 +1,98 @@
-"""Order statistics of matrix columns: of few rows by comparator networks, of many by sorting.
+"""Means of order statistics of matrix columns: of few rows by a compiled network of comparators,
+of many by sorting.
 
-A comparator puts the smaller of two rows above the larger, for all columns at once, so that the
-processor compares many columns with each instruction and never branches. The network is
-Batcher's odd-even merge sort (K. E. Batcher, Sorting networks and their applications, 1968),
-without the comparators that the wanted ranks do not depend on. Its length grows faster than
-linearly; numpy's sort of short rows is a network inside of registers, and costs two transpositions.
+A comparator puts the smaller of two rows above the larger for many columns with one instruction,
+and never branches. What numpy would do in two passes over memory each is compiled into one loop,
+which holds the rows of 16 columns in registers.
 """
 
-from collections.abc import Iterator
-from functools import cache
-from typing import NamedTuple
+from functools import lru_cache
 
 import numpy as np
+from llvmlite.ir import Value
 
-# For 32 rows of 32,768 columns the network takes three quarters of sorting's time, for 40 rows an
-# eighth more than it, for 128 almost three times as much.
-NETWORK_ROWS = 36
-# What is transposed at a time, in values: it and its source fit into a core's own cache.
+from coordination.aggregation.native import (
+    ADDRESS,
+    DOUBLES,
+    FLOAT,
+    FLOATS,
+    INTEGER,
+    LANES,
+    Function,
+    Loops,
+)
+from coordination.aggregation.rules.network import selection
+from coordination.aggregation.sweep import Block, kernel
+
+# A network's length grows faster than linearly with its rows, and so does the compiler's work.
+NETWORK_ROWS = 128
+# What is transposed at a time to be sorted, in values: it and its source fit into a core's cache.
 TILE_FLOATS = 65_536
 
 
-class Comparator(NamedTuple):
-    """Rows ``low`` < ``high``; which of minimum and maximum anything later looks at."""
+@lru_cache(maxsize=64)
+def mean_of_ranks(n: int, first: int, last: int) -> Function:
+    """A kernel of ``(start, merged, factors)`` for blocks of ``n`` rows below the start's row.
 
-    low: int
-    high: int
-    wants_minimum: bool
-    wants_maximum: bool
-
-
-def batcher(n: int) -> Iterator[tuple[int, int]]:
-    """Comparators that sort ``n`` rows, in order."""
-    p = 1
-    while p < n:
-        k = p
-        while k >= 1:
-            for j in range(k % p, n - k, 2 * k):
-                for i in range(j, min(j + k, n - k)):
-                    if i // (2 * p) == (i + k) // (2 * p):
-                        yield i, i + k
-            k //= 2
-        p *= 2
-
-
-@cache
-def selection(n: int, first: int, last: int) -> tuple[Comparator, ...]:
-    """Comparators after which rows ``first`` to ``last`` (exclusive) hold those ranks, in any
-    order; what the other rows hold then means nothing."""
-    groups = [0] * first + [1] * (last - first) + [2] * (n - last)
-    used, kept = [False] * n, []
-    for low, high in reversed(list(batcher(n))):
-        if not used[low] and not used[high] and groups[low] == groups[high]:
-            continue
-        wants = [used[row] or groups[row] == 1 for row in (low, high)]
-        if any(wants):
-            kept.append(Comparator(low, high, *wants))
-            used[low] = used[high] = True
-    return tuple(reversed(kept))
-
-
-def ranks(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
-    """The ``last - first`` rows of ranks ``first`` to ``last`` in each column, unordered.
-
-    ``rows`` is float32 ``[n, columns]`` without NaN, and is overwritten.
+    Fills float32 ``merged`` with the mean, of each column, of its values of ranks ``first`` to
+    ``last`` (exclusive), summed in float64 and rounded once, and ``start`` with row 0. Before,
+    rows are drawn to the start by float32 ``factors`` ``[1 + n]`` where those are not 1. Which of
+    0.0 and -0.0 comes first depends on the processor, so a sum of nothing else is 0.0. There must
+    be no NaN.
     """
-    if len(rows) > NETWORK_ROWS:
-        return _by_sorting(rows, first, last)
-    return _by_comparing(rows, first, last)
+
+    def write(loops: Loops, block: Block, arguments: list[Value]) -> None:
+        start, merged, factors = (loops.inttoptr(value, ADDRESS) for value in arguments)
+        _clip(loops, block, factors)
+        rows = [block.row(loops, INTEGER(1 + number)) for number in range(n)]
+
+        def one(column: Value) -> None:
+            lines = [loops.floats(row, column) for row in rows]
+            for low, high, wants_minimum, wants_maximum in selection(n, first, last):
+                pair = lines[low], lines[high]
+                if wants_minimum:
+                    lines[low] = loops.intrinsic("minnum", *pair, flags=("nnan", "nsz"))
+                if wants_maximum:
+                    lines[high] = loops.intrinsic("maxnum", *pair, flags=("nnan", "nsz"))
+            total = DOUBLES([0.0] * LANES)  # 0.0 + -0.0 is 0.0
+            for line in lines[first:last]:
+                total = loops.fadd(total, loops.fpext(line, DOUBLES))
+            mean = loops.fdiv(total, DOUBLES([float(last - first)] * LANES))
+            place = loops.add(block.column, column)
+            loops.put(loops.floats(block.rows, column), start, place)
+            loops.put(loops.fptrunc(mean, FLOATS), merged, place)
+
+        loops.loop(INTEGER(0), block.columns, INTEGER(LANES), one)
+
+    return kernel(write, 3)
 
 
-def _by_comparing(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
-    lines, spare = list(rows), np.empty_like(rows[0])
-    for low, high, wants_minimum, wants_maximum in selection(len(lines), first, last):
-        a, b = lines[low], lines[high]
-        if wants_minimum and wants_maximum:
-            np.minimum(a, b, out=spare)
-            np.maximum(a, b, out=b)
-            lines[low], spare = spare, a
-        elif wants_minimum:
-            np.minimum(a, b, out=a)
-        else:
-            np.maximum(a, b, out=b)
-    return lines[first:last]
+def _clip(loops: Loops, block: Block, factors: Value) -> None:
+    def clip(number: Value) -> None:
+        factor = loops.load(loops.at(factors, number), typ=FLOAT)
+        with loops.if_then(loops.fcmp_ordered("!=", factor, FLOAT(1.0))):
+            row, by = block.row(loops, number), loops.everywhere(factor, FLOATS)
+
+            def draw(column: Value) -> None:
+                start = loops.floats(block.rows, column)
+                update = loops.fsub(loops.floats(row, column), start)
+                loops.put(loops.fadd(loops.fmul(update, by), start), row, column)
+
+            loops.loop(INTEGER(0), block.columns, INTEGER(LANES), draw)
+
+    loops.loop(INTEGER(1), block.n, INTEGER(1), clip)
 
 
-def _by_sorting(rows: np.ndarray, first: int, last: int) -> list[np.ndarray]:
+def mean_of_sorted(rows: np.ndarray, first: int, last: int) -> np.ndarray:
+    """The same of float32 ``rows`` ``[n, columns]``, for any number of them."""
     n, columns = rows.shape
     step = max(1, TILE_FLOATS // n)
-    scratch = np.empty((step, n), rows.dtype)
+    out, scratch = np.empty(columns, np.float32), np.empty((step, n), rows.dtype)
     for begin in range(0, columns, step):
         part = rows[:, begin : begin + step]
         tile = scratch[: part.shape[1]]
         np.copyto(tile, part.T)
         tile.sort(axis=1)
-        np.copyto(part[first:last], tile[:, first:last].T)
-    return list(rows[first:last])
+        total = tile[:, first:last].sum(axis=1, dtype=np.float64)
+        out[begin : begin + step] = total / (last - first) + 0.0
+    return out

@@ -35,12 +35,13 @@ class SharesRule(Rule):
         """
 
 
-class CoordinateRule(Rule):
-    """Every value of the merged vector is made of the results' values in the same place."""
+class RanksRule(Rule):
+    """Every value of the merged vector is the mean of some of the results' values in the same
+    place, chosen by their order."""
 
     @abstractmethod
-    def combine(self, rows: np.ndarray, f: int) -> np.ndarray:
-        """Float32 ``[columns]`` of float32 ``rows [n, columns]``, which are overwritten."""
+    def ranks(self, n: int, f: int) -> tuple[int, int]:
+        """First and last (exclusive) of the ranks, 0 the smallest, that are averaged."""
 
 
 def hostile(n: int, share: float) -> int:

@@ -11,7 +11,7 @@ import torch
 
 from coordination.aggregation.merge import Contribution, MergePlan, MergeReport, merge
 from coordination.aggregation.outer import Nesterov
-from coordination.aggregation.passes import BUFFER_FLOATS
+from coordination.aggregation.passes import MAX_THREADS, SLICE_COLUMNS, SWEPT_FLOATS
 from coordination.aggregation.rules import RULES
 from coordination.aggregation.vectors import SLICE_FLOATS, VectorFile
 from tests.coordination.aggregation.files import vector_file
@@ -158,4 +158,5 @@ def test_memory_does_not_grow_with_vector_or_results(tmp_path: Path, rule: str, 
         merge(start, [start], parts, plan, out.write, [out.write])
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert peak < 4 * BUFFER_FLOATS + 8 * 2**20
+    slices = 2 * (MAX_THREADS + 2) * SLICE_COLUMNS  # start and merged, of those under way
+    assert peak < 4 * (MAX_THREADS * SWEPT_FLOATS + slices) + 8 * 2**20

@@ -8,7 +8,6 @@ from coordination.aggregation.vectors import (
     VectorFile,
     as_bytes,
     slices,
-    squared_distance,
 )
 from tests.coordination.aggregation.files import vector_file
 
@@ -58,9 +57,3 @@ def test_as_bytes_is_little_endian_without_a_copy() -> None:
     assert view.tobytes() == bytes.fromhex("0000803f 000000c0")
     values[0] = 0
     assert view.tobytes()[:4] == bytes(4)
-
-
-def test_squared_distance_overflows_for_no_finite_value() -> None:
-    largest = np.full(1000, np.finfo(np.float32).max, np.float32)
-    expected = 1000 * (2 * float(largest[0])) ** 2
-    assert squared_distance(largest, -largest) == pytest.approx(expected, rel=1e-12)

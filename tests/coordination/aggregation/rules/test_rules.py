@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coordination.aggregation import average
 from coordination.aggregation.merge import Contribution, MergePlan, MergeReport, aggregate
 from coordination.aggregation.rules import RULES, choose, hostile
 from coordination.aggregation.rules.distance import CenteredClipping, GeometricMedian
 from coordination.aggregation.rules.ranks import NETWORK_ROWS
-from coordination.aggregation.rules.rule import CoordinateRule, Rule
+from coordination.aggregation.rules.rule import Rule
 from tests.coordination.aggregation.files import vector_file
 from tests.coordination.aggregation.rules.plain import ATTACKS, PLAIN, clipped, updates
 
@@ -174,11 +175,25 @@ def test_senseless_shares_are_refused(share: float) -> None:
 
 
 @pytest.mark.parametrize("n", [8, NETWORK_ROWS + 1])
+@pytest.mark.parametrize("name", ["median", "trimmed_mean", "mean"])
+def test_zeros_of_both_signs_make_a_positive_one(tmp_path: Path, name: str, n: int) -> None:
+    zero = vector_file(tmp_path / "start", np.full(50, -0.0, np.float32))
+    parts = [
+        Contribution(vector_file(tmp_path / f"r{i}", np.full(50, sign, np.float32)))
+        for i, sign in enumerate([-0.0, 0.0] * (n // 2) + [-0.0] * (n % 2))
+    ]
+    merged = bytearray()
+    aggregate(zero, parts, MergePlan(RULES[name]), merged.extend)
+    assert merged == bytes(4 * 50)
+
+
+@pytest.mark.parametrize("clip", [False, True])
 @pytest.mark.parametrize("name", ["median", "trimmed_mean"])
-def test_zeros_of_both_signs_make_a_positive_one(name, n):
-    rows = np.zeros((n, 50), np.float32)
-    rows[::2] = -0.0
-    rule = RULES[name]
-    assert isinstance(rule, CoordinateRule)
-    assert not np.signbit(rule.combine(rows, 2)).any()
-    assert not np.signbit(rule.combine(np.full((n, 50), -0.0, np.float32), 2)).any()
+def test_many_results_are_merged_as_few_are(
+    tmp_path: Path, name: str, clip: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, found = MergePlan(RULES[name], clip=clip), updates(9, "noise", COUNT)
+    compared, *_ = run_rule(tmp_path, found, plan)
+    monkeypatch.setattr(average, "NETWORK_ROWS", 8)
+    ordered, *_ = run_rule(tmp_path, found, plan)
+    assert np.array_equal(compared, ordered)
