@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Barrier
@@ -34,6 +35,7 @@ LIMIT_MIB = 64
 MIB = 2**20
 SAMPLE_S = 0.05
 SETTLE_S = 3.0
+DELIVERED = "delivered"
 
 
 # --- one worker ------------------------------------------------------------------------------
@@ -53,6 +55,7 @@ def work(base_url: str, number: int, folder: Path, together: Barrier) -> None:
         start.size, np.float32
     )
     volunteer.deliver(task, write_result(folder / "result", FORMAT, moved, shuffle=number))
+    (folder / DELIVERED).touch()
 
 
 # --- the server's memory -----------------------------------------------------------------------
@@ -63,6 +66,7 @@ class Samples:
     """Resident and anonymous bytes of a process, taken until ``stop``."""
 
     process: psutil.Process
+    times: list[float] = field(default_factory=list)
     resident: list[int] = field(default_factory=list)
     anonymous: list[int] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
@@ -77,12 +81,21 @@ class Samples:
 
     def take(self) -> None:
         memory = self.process.memory_info()
+        self.times.append(time.time())
         self.resident.append(memory.rss)
         self.anonymous.append(memory.rss - memory.shared)
 
     def stop(self) -> None:
         self._over.set()
         self._thread.join()
+
+    def cut(self, at: float) -> tuple["Samples", "Samples"]:
+        """Those of before a time, and the others."""
+        n = bisect(self.times, at)
+        return self._part(slice(n)), self._part(slice(n, None))
+
+    def _part(self, part: slice) -> "Samples":
+        return Samples(self.process, self.times[part], self.resident[part], self.anonymous[part])
 
 
 def sampled_while_idle(process: psutil.Process) -> Samples:
@@ -123,7 +136,7 @@ def transfer_all(site: Site, workers: int, slow_port: int) -> list[int]:
 
 
 def measure(site: Site, workers: int, slow: int) -> tuple[Samples, Samples, Samples]:
-    """Memory when idle, during all transfers, and during the merge that follows them."""
+    """Memory when idle, until the last worker has its answer, and during the merge after that."""
     site.make_run(
         SLUG,
         format=FORMAT.id,
@@ -136,17 +149,17 @@ def measure(site: Site, workers: int, slow: int) -> tuple[Samples, Samples, Samp
     )
     server = psutil.Process(site.start().process.pid)
     warm_up(site)
-    idle, busy, merging = sampled_while_idle(server), Samples(server), Samples(server)
+    idle, rest = sampled_while_idle(server), Samples(server)
     with throttled(site.port, slow) as slow_port:
-        busy.start()
+        rest.start()
         exits = transfer_all(site, workers, slow_port)
-        busy.stop()
     if any(exits):
+        rest.stop()
         sys.exit(f"a worker failed, so nothing was measured: exit statuses {exits}")
-    merging.start()
     site.wait_until_over(SLUG)
-    merging.stop()
-    return idle, busy, merging
+    rest.stop()
+    delivered = (site.folder / str(number) / DELIVERED for number in range(workers))
+    return idle, *rest.cut(max(path.stat().st_mtime for path in delivered))
 
 
 def report(idle: Samples, busy: Samples, merging: Samples, workers: int) -> list[Bar]:
