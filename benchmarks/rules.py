@@ -127,16 +127,17 @@ def bare(rule: str) -> Callable[[Inputs, Output], None]:
 
 def pipeline(rule: str) -> Callable[[Inputs, Output], None]:
     def run(inputs: Inputs, write: Output) -> None:
-        known = inputs.evidence()
-        out = screen(known)
-        kept = [
-            Contribution(vector, norm=known[i].norm)
-            for i, vector in enumerate(inputs.vectors)
-            if i not in out
-        ]
-        aggregate(inputs.start, kept, MergePlan(RULES[rule], SHARE, clip=True), write)
+        plan = MergePlan(RULES[rule], SHARE, clip=True)
+        aggregate(inputs.start, screened(inputs), plan, write)
 
     return run
+
+
+def screened(inputs: Inputs) -> list[Contribution]:
+    known = inputs.evidence()
+    out = screen(known)
+    vectors = enumerate(inputs.vectors)
+    return [Contribution(vector, norm=known[i].norm) for i, vector in vectors if i not in out]
 
 
 def reading(inputs: Inputs, write: Output) -> None:

@@ -21,7 +21,7 @@ from coordination.aggregation.vectors import Rows, VectorFile
 T = TypeVar("T")
 MAX_THREADS = 4
 # What a thread works on before it looks for more.
-SLICE_COLUMNS = 131_072
+SLICE_COLUMNS = 65_536
 # A thread's buffer, in float32 values: a megabyte, which a core's own cache holds. Where Python has
 # something to do with each block fewer are faster, and much fewer where it opens files for each.
 SWEPT_FLOATS = 262_144
