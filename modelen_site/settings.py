@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
 
 from modelen_site import environment, mail_server, providers
+from modelen_site.every import Every
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -300,34 +301,34 @@ CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_SCHEDULE = {
     "reconcile": {
         "task": "coordination.tasks.reconcile",
-        "schedule": float(RECONCILE_SECONDS),
+        "schedule": Every(RECONCILE_SECONDS),
         "options": {"expires": 30},
     },
     "take-samples": {
         "task": "coordination.tasks.take_samples",
-        "schedule": 15.0,
+        "schedule": Every(15),
         "options": {"expires": 15},
     },
     "schedule-checks": {
         "task": "portal.tasks.schedule_checks",
-        "schedule": 30.0,
+        "schedule": Every(30),
         "options": {"expires": 30},
     },
-    "collect-blobs": {"task": "coordination.tasks.collect_blobs", "schedule": 3600.0},
+    "collect-blobs": {"task": "coordination.tasks.collect_blobs", "schedule": Every(3600)},
     "watch-presence": {
         "task": "portal.tasks.watch_presence",
-        "schedule": max(1.0, HEARTBEAT_SECONDS / 4),
+        "schedule": Every(max(1.0, HEARTBEAT_SECONDS / 4)),
         "options": {"expires": 30},
     },
-    "forget-old-uptime": {"task": "portal.tasks.forget_old_uptime", "schedule": 3600.0},
-    "forget-old-evidence": {"task": "portal.tasks.forget_old_evidence", "schedule": 3600.0},
+    "forget-old-uptime": {"task": "portal.tasks.forget_old_uptime", "schedule": Every(3600)},
+    "forget-old-evidence": {"task": "portal.tasks.forget_old_evidence", "schedule": Every(3600)},
     "send-own-heartbeats": {
         "task": "modelen_site.tasks.send_own_heartbeats",
-        "schedule": max(1.0, HEARTBEAT_SECONDS / 2),
+        "schedule": Every(max(1.0, HEARTBEAT_SECONDS / 2)),
         "options": {"expires": 30},
     },
-    "warn-of-expiry": {"task": "accounts.tasks.warn_of_expiry", "schedule": 3600.0},
-    "forget-old-origins": {"task": "accounts.tasks.forget_old_origins", "schedule": 3600.0},
+    "warn-of-expiry": {"task": "accounts.tasks.warn_of_expiry", "schedule": Every(3600)},
+    "forget-old-origins": {"task": "accounts.tasks.forget_old_origins", "schedule": Every(3600)},
 }
 
 # --- Language and time ---------------------------------------------------------------------------
