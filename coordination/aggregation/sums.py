@@ -56,9 +56,17 @@ def weighted_sum() -> Function:
 
 
 def squared_distance(a: np.ndarray, b: np.ndarray) -> float:
-    """Squared L2 norm of ``a - b`` for contiguous float32 arrays of one length, in float64: no
+    """Squared L2 norm of ``a - b`` for arrays of one length, taken as float32, in float64: no
     finite values overflow it, so that an answer which is not finite means that ``a`` or ``b`` is
-    not. Always the same for the same values."""
+    not. Always the same for the same values.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+    if a.shape != b.shape:
+        raise ValueError(f"{a.shape} and {b.shape} are no vectors of one length")
+    # The compiled loop trusts its addresses.
+    a, b = (np.ascontiguousarray(vector, np.float32) for vector in (a, b))
     whole = len(a) // LANES * LANES
     rest = np.subtract(a[whole:], b[whole:], dtype=np.float64)
     sums = np.zeros(LANES)

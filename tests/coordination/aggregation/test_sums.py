@@ -60,3 +60,14 @@ def test_what_is_not_finite_makes_the_distance_so(place: int, value: float) -> N
     a = np.ones(100, np.float32)
     a[place] = value
     assert not np.isfinite(squared_distance(a, np.ones(100, np.float32)))
+
+
+def test_the_squared_distance_of_other_arrays_than_the_loop_takes() -> None:
+    a, b = np.random.default_rng(0).standard_normal((2, 200))
+    wanted = squared_distance(a.astype(np.float32), b.astype(np.float32))
+    assert squared_distance(a, b) == wanted
+    spread = np.zeros(400, np.float32)
+    spread[::2] = a
+    assert squared_distance(spread[::2], b.astype(np.float32)) == wanted
+    with pytest.raises(ValueError, match="one length"):
+        squared_distance(a, b[:-1])
