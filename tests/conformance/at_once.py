@@ -20,8 +20,10 @@ def each_at_once(
     """``work`` done on the parameter ``name`` of every test of the module that is to run.
 
     All of it before the first test: pytest changes the environment between tests, which is not to
-    be read meanwhile.
+    be read meanwhile. The folder that ``mktemp`` makes the others in is there before the threads
+    are: pytest makes it at the first call, without a lock.
     """
+    request.getfixturevalue("tmp_path_factory").getbasetemp()
     items = [item for item in request.session.items if item.path == request.path]
     wanted = [item.callspec.params[name] for item in items if _has(item, name)]  # type: ignore[attr-defined]
     with ThreadPoolExecutor(WIDTH) as pool:
