@@ -88,5 +88,16 @@ JUDGING_MUTANTS = [
 PREPARING_MUTANTS = [
     Mutant("text for anybody", "text-unseen", '        refuse_unless(may_see, 403, "onay_bekliyor", "an admin has to let you see text", True)\n', ""),
     Mutant("nobody is told why", "text-unseen", '        refuse_unless(may_see, 403, "onay_bekliyor", "an admin has to let you see text", True)\n', "        if not may_see:\n            return 204, {}, {}\n"),
-    Mutant("text without a lease", "text-files", '        refuse_unless(request.path in self.files, 404, "yok", "for whoever prepares it")\n        return self.file(request)\n', "        return 200, b'text', {}\n"),
+    Mutant("text without a lease", "text-files", '        refuse_unless(lease and holder == self.caller(request), 404, "yok", "for its holder")\n', "        if not lease:\n            return 200, TEXT, {}\n"),
+    Mutant("text for whoever knows where", "text-holder", "lease and holder == self.caller(request), 404", "lease, 404"),
+    Mutant("text after the lease", "text-holder", '        refuse_unless(lease and self.live(lease), 404, "yok", "its time is over")\n', ""),
+    Mutant("text with a snapshot", "text-lease", '            del body["adaptor"], body["veri"]\n', '            del body["veri"]\n'),
+    Mutant("rules of its own", "text-lease", '"temizlik": "v1"', '"temizlik": "v0"'),
+    Mutant("the digest of another tokenizer", "text-sizes", "        self.prepared = False\n", '        self.prepared = False\n        self.fields["belirtec_sha256"] = "0" * 64\n'),
+    Mutant("ids of no token", "text-refused", '        refuse_unless(within, 400, "bozuk_dosya", "an id outside the vocabulary")\n', ""),
+    Mutant("rows of another tokenizer", "text-refused", '        refuse_unless(same, 400, "bozuk_dosya", "of another tokenizer")\n', ""),
+    Mutant("more rows than the text has", "text-refused", '        refuse_unless(n * seq <= 3 * len(TEXT), 422, "yanlis_sekil", "more than the text can give")\n', ""),
+    Mutant("labels are taken", "text-refused", '        refuse_unless(len(tensors) == 1, 422, "fazla_tensor", "input_ids only")\n', ""),
+    Mutant("no rows are refused", "text-taken", "        seq = self.fields[\"seq\"]\n", "        seq = self.fields[\"seq\"]\n        refuse_unless(n, 400, \"bozuk_dosya\", \"nothing in it\")\n"),
+    Mutant("text waits for ever", "text-used", 'lease.fate, self.prepared = {"durum": "kullanildi"}, True', 'self.prepared = True'),
 ]  # fmt: skip

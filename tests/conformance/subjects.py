@@ -1,12 +1,12 @@
 """Coordinators to test: programs from a source text, in processes of their own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e.site import REPO, Program, free_port
 from tests.worker_client.little_coordinator import make_shard, make_snapshot
-from worker_client.conformance.bench import Bench
+from worker_client.conformance.bench import Bench, Person
 from worker_client.conformance.check import Outcome
 from worker_client.conformance.checks import coordinator
 from worker_client.conformance.runner import run_checks
@@ -14,6 +14,7 @@ from worker_client.conformance.runner import run_checks
 EXAMPLE = REPO / "examples" / "minimal_coordinator.py"
 FULLER = REPO / "tests" / "conformance" / "fuller_coordinator.py"
 SEQ = 16
+PATIENCE_S = 30.0
 
 
 def write_run(folder: Path, shards: int = 2, *, labels: bool = False) -> Path:
@@ -40,7 +41,7 @@ def serving(source: str, folder: Path, *fields: str) -> Iterator[str]:
         process.kill()
 
 
-def examine(url: str, *only: str) -> list[Outcome]:
-    """The outcomes of the checks named, or of all."""
-    checks = coordinator.select(only)
-    return run_checks(checks, Bench(url), lambda check: None, lambda outcome: None)
+def examine(url: str, *only: str, ask: Callable[[str], None] = lambda text: None) -> list[Outcome]:
+    """The outcomes of the checks named, or of all; ``ask`` is what a person does who is asked."""
+    bench = Bench(url, Person(ask, PATIENCE_S))
+    return run_checks(coordinator.select(only), bench, lambda check: None, lambda outcome: None)

@@ -75,8 +75,13 @@ def test_the_embedded_coordinator_measured_with_updates_and_closed(tmp_path: Pat
             "closed": "closed-*",
             "raw": "text-*",
         }
+
+        def let(text: str) -> None:
+            for name in text.partition(": ")[2].split():
+                site.manage("workers", "raw", "show_text", name)
+
         found = by_result(
-            [o for slug, part in parts.items() for o in examine(site.base(slug), part)]
+            [o for slug, part in parts.items() for o in examine(site.base(slug), part, ask=let)]
         )
     assert found[Result.PASSED] == {check.id for check in coordinator.select(parts.values())}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worker_client.cli.exits import Exit
-from worker_client.cli.parsing import format_argument, new_parser
+from worker_client.cli.parsing import format_argument, new_parser, positive_int
 from worker_client.contract.addresses import AddressRefused, check_base_url
 from worker_client.contract.formats import AdapterFormat
 
@@ -33,8 +33,8 @@ With this project's server that is
 A test takes one to three minutes. Files are fetched whole: choose a small format.
 
 What a run has only one of needs a run of its own: an encoding (encoding-*), fark (update-*),
-olc (measure-*), a closed run (closed-*). dogrula (verify-*, dispute-*) takes workers at several
-addresses, so a coordinator at 127.0.0.1. docs/conformance.md has all of it.
+olc (measure-*), a closed run (closed-*), raw text (text-*). dogrula (verify-*, dispute-*) takes
+workers at several addresses, so a coordinator at 127.0.0.1. docs/conformance.md has all of it.
 
 Every line of the table is one clause of docs/protocol-v1.md in the protocol's own words:
   passed           it holds, as far as one test can show
@@ -82,6 +82,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--list", action="store_true", help="list the checks and their clauses")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report as well")
+    parser.add_argument(
+        "--wait-for-person",
+        type=positive_int,
+        metavar="SECONDS",
+        help="name the workers of the test that are to see raw text (text-*), and wait so long for "
+        "you to let them",
+    )
     parser.add_argument("--allow-http", action="store_true", help="plain http beyond this computer")
     parser.set_defaults(execute=execute)
 
@@ -103,7 +110,7 @@ def execute(args: argparse.Namespace) -> Exit:
     except (LookupError, AddressRefused) as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.USAGE
-    return _report(args, url, _test_coordinator(url, checks))
+    return _report(args, url, _test_coordinator(url, checks, args.wait_for_person))
 
 
 def _registry(of_worker: bool) -> "Registry":
@@ -119,13 +126,16 @@ def _list(checks: "Sequence[Check]") -> Exit:
     return Exit.OK
 
 
-def _test_coordinator(url: str, checks: "Sequence[Check]") -> "list[Outcome]":
-    from worker_client.conformance.bench import Bench
+def _test_coordinator(
+    url: str, checks: "Sequence[Check]", patience: float | None
+) -> "list[Outcome]":
+    from worker_client.conformance.bench import Bench, Person
     from worker_client.conformance.progress import Progress
     from worker_client.conformance.runner import run_checks
 
     with Progress(len(checks)) as progress:
-        return run_checks(checks, Bench(url), progress.begins, progress.ended)
+        person = None if patience is None else Person(progress.say, patience)
+        return run_checks(checks, Bench(url, person), progress.begins, progress.ended)
 
 
 def _test_worker(args: argparse.Namespace, checks: "Sequence[Check]") -> "list[Outcome]":

@@ -73,11 +73,22 @@ class Delivered:
     reply: Reply
 
 
-class Bench:
-    """One coordinator under test."""
+@dataclass(frozen=True)
+class Person:
+    """Somebody who decides about workers where the coordinator is run: ``ask`` is told what is to
+    be done, once, and the test then waits ``patience`` seconds for it."""
 
-    def __init__(self, base_url: str) -> None:
+    ask: Callable[[str], None]
+    patience: float
+
+
+class Bench:
+    """One coordinator under test; without a ``person`` nobody lets its workers do more than any
+    stranger may."""
+
+    def __init__(self, base_url: str, person: Person | None = None) -> None:
         self.http = Speaker(base_url)
+        self.person = person
         self.volunteers: list[Volunteer] = []
         self.repeaters: list[Volunteer] = []
         # What else has to be done while a round is to be finished.

@@ -37,6 +37,10 @@ class Progress:
     ) -> None:
         self._bars.stop()
 
+    def say(self, text: str) -> None:
+        """A line for a person, above the bar."""
+        self._bars.console.print(text, soft_wrap=True, highlight=False, markup=False)
+
     def begins(self, check: Check) -> None:
         self._bars.update(self._task, description=check.id)
 

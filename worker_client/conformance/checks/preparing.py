@@ -1,13 +1,25 @@
-"""``on_isle``: raw text is for those that a person lets see it, of whom the suite is none."""
+"""``on_isle``: raw text is for those that a person lets see it. The suite's workers are among them
+only where somebody says that they are."""
 
-from worker_client.conformance.bench import Bench, parse
+import time
+from dataclasses import dataclass
+from itertools import cycle
+
+import numpy as np
+
+from worker_client.conformance import weights
+from worker_client.conformance.bench import POLL_S, Bench, Lease, Volunteer, parse
 from worker_client.conformance.check import Absent, NotObservable, demand
 from worker_client.conformance.checks import coordinator as check
-from worker_client.conformance.http import expect, expect_status
+from worker_client.conformance.http import Reply, expect, expect_status
 from worker_client.contract import wire
 from worker_client.contract.errors import Refusal
+from worker_client.contract.recipe import MOST_TOKENS_PER_BYTE
 
 TEXT = wire.Job.PREPROCESS.value
+MOST_TEXT, MOST_TOKENIZER = 16 * 2**20, 64 * 2**20
+NOBODY = "nobody lets the suite see text; --wait-for-person SECONDS says whom to let, and waits"
+ROWS = "input_ids"
 
 
 def _demand_text(bench: Bench) -> None:
@@ -38,3 +50,192 @@ def text_files(bench: Bench) -> None:
     for name in ("ham_metin", "belirtec"):
         reply = bench.speak(bench.newcomer(), "GET", f"/{name}?gorev=suite-unknown")
         expect(reply, Refusal.NOT_FOUND)
+
+
+# With somebody who lets the suite's workers see text
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows as nobody would make them of a text: ``n`` times the first token of the vocabulary."""
+
+    lease: Lease
+
+    def file(
+        self,
+        n: int = 0,
+        *,
+        seq: int | None = None,
+        ids: int = 0,
+        names: tuple[str, ...] = (ROWS,),
+        dtype: str = "I32",
+        **told: str,
+    ) -> bytes:
+        task = self.lease.task
+        length = seq or task.seq_len
+        metadata = {
+            "belirtec_sha256": task.tokenizer_sha256 or "",
+            "token": str(n * (task.seq_len - 1)),
+            "bayt": str(n * task.seq_len),
+        }
+        specs = [(name, dtype, (n, length)) for name in names]
+        rows = np.full(n * length, ids, "<i4").tobytes()
+        return weights.safetensors(specs, [rows] * len(names), metadata | told)
+
+
+def wrong_answers(answer: Answer) -> list[tuple[Refusal, bytes]]:
+    """What is refused, and as what."""
+    task = answer.lease.task
+    assert task.raw_text is not None
+    too_many = MOST_TOKENS_PER_BYTE * task.raw_text.size // task.seq_len + 1
+    return [
+        (Refusal.CORRUPT_FILE, answer.file(1, ids=2**31 - 1)),
+        (Refusal.CORRUPT_FILE, answer.file(1, belirtec_sha256="0" * 64)),
+        (Refusal.CORRUPT_FILE, answer.file(1, token="1")),
+        (Refusal.TENSOR_MISSING, answer.file(1, names=("rows",))),
+        (Refusal.TENSOR_EXTRA, answer.file(1, names=(ROWS, "labels"))),
+        (Refusal.WRONG_DTYPE, answer.file(1, dtype="F32")),
+        (Refusal.WRONG_SHAPE, answer.file(1, seq=task.seq_len + 1)),
+        (Refusal.WRONG_SHAPE, answer.file(too_many)),
+    ]
+
+
+CASES = 8
+
+
+def readers(bench: Bench) -> list[Volunteer]:
+    """Workers that a person is asked to let see text: one for each answer that is refused, for
+    whoever gave one may be barred from its chunk, and two more."""
+    _demand_text(bench)
+    if bench.person is None:
+        raise NotObservable(NOBODY)
+    if "readers" not in bench.scenes:
+        bench.scenes["readers"] = [bench.newcomer() for _ in range(CASES + 2)]
+        names = " ".join(one.name for one in bench.scenes["readers"])
+        bench.person.ask(f"Let these workers see raw text: {names}")
+    return bench.scenes["readers"]
+
+
+def lease_text(bench: Bench) -> Lease:
+    """A chunk to prepare, for whichever reader is given one.
+
+    Raises:
+        NotObservable: nobody lets them, or there is no text (any more).
+    """
+    everybody = readers(bench)
+    assert bench.person is not None
+    until = time.monotonic() + bench.person.patience
+    for one in cycle(everybody):
+        reply = bench.ask(one, isler=[TEXT])
+        if reply.status == 200:
+            return bench.granted[-1]
+        expect_status(reply, 204, 403, 409, 410)
+        if reply.status == 410 or time.monotonic() > until:
+            raise NotObservable(
+                f"{reply}: no text for any of {', '.join(r.name for r in everybody)}"
+            )
+        time.sleep(POLL_S)
+    raise AssertionError("a cycle has no end")
+
+
+# First, for a chunk is prepared once.
+@check("text-refused", "An answer that is no such file is refused")
+def text_refused(bench: Bench) -> str:
+    for case in range(CASES):
+        lease = lease_text(bench)
+        refusal, file = wrong_answers(Answer(lease))[case]
+        reply = bench.post(lease, file)
+        bench.held.remove(lease)
+        demand(reply.status != 200, f"{reply}: accepted where {refusal.code} belongs")
+        expect(reply, refusal)
+    return f"{CASES} answers"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A chunk and what became of it: the replies to whoever asked for its files while the lease
+    lived, and to its holder afterwards."""
+
+    lease: Lease
+    files: dict[str, bytes]
+    strangers: list[Reply]
+    verdict: Reply
+    late: list[Reply]
+    fate: Reply
+
+
+def prepared(bench: Bench) -> Prepared:
+    if "prepared" not in bench.scenes:
+        lease = lease_text(bench)
+        task = lease.task
+        demand(
+            task.job == wire.Job.PREPROCESS, f"on_isle was offered, and is says {task.job.value}"
+        )
+        assert task.raw_text and task.tokenizer, "the message holds that on_isle has both"
+        refs = (task.raw_text, task.tokenizer)
+        files = {ref.path: _fetch(bench, lease.volunteer, ref) for ref in refs}
+        others = (readers(bench)[-1], Volunteer(lease.volunteer.name))
+        strangers = [bench.speak(one, "GET", ref.path) for one in others for ref in refs]
+        verdict = bench.post(lease, Answer(lease).file())
+        bench.held.remove(lease)
+        late = [bench.speak(lease.volunteer, "GET", ref.path) for ref in refs]
+        fate = bench.fate(lease)
+        bench.scenes["prepared"] = Prepared(lease, files, strangers, verdict, late, fate)
+    return bench.scenes["prepared"]
+
+
+def _fetch(bench: Bench, one: Volunteer, ref: wire.FileRef) -> bytes:
+    body = expect_status(bench.speak(one, "GET", ref.path), 200).body
+    found = (weights.sha256(body), len(body))
+    demand(found == (ref.sha256, ref.size), f"{ref.path} is not what the lease announced")
+    return body
+
+
+@check("text-lease", "It has no `adaptor`, `veri` or `fark`")
+def text_lease(bench: Bench) -> None:
+    task = prepared(bench).lease.task
+    given = {"adaptor": task.snapshot_file, "veri": task.data, "fark": task.delta}
+    odd = [name for name, field in given.items() if field is not None]
+    demand(not odd, f"a lease of text has {', '.join(odd)}")
+    demand(task.round == 1, f"a lease of text belongs to tur {task.round}")
+    demand(task.cleaning == "v1", f"temizlik is {task.cleaning}, and the rules are v1")
+
+
+@check(
+    "text-sizes",
+    "`ham_metin` has at most 16 MiB, `belirtec` at most 64 MiB and the digest `belirtec_sha256`.",
+)
+def text_sizes(bench: Bench) -> str:
+    task = prepared(bench).lease.task
+    assert task.raw_text and task.tokenizer
+    demand(task.raw_text.size <= MOST_TEXT, f"ham_metin has {task.raw_text.size} bytes")
+    demand(task.tokenizer.size <= MOST_TOKENIZER, f"belirtec has {task.tokenizer.size} bytes")
+    same = task.tokenizer.sha256 == task.tokenizer_sha256
+    demand(same, "belirtec has another digest than belirtec_sha256")
+    return f"{task.raw_text.size} bytes of text, {task.tokenizer.size} of tokenizer"
+
+
+@check("text-holder", "Both are served to the holder of that lease while it lives, who shows its")
+def text_holder(bench: Bench) -> str:
+    seen = prepared(bench)
+    for reply in (*seen.strangers, *seen.late):
+        expect(reply, Refusal.NOT_FOUND)
+    return f"{len(seen.strangers)} times to others, {len(seen.late)} after its end"
+
+
+@check("text-taken", "n may be 0: then no line was kept, or too few, which is a result like any")
+def text_taken(bench: Bench) -> None:
+    seen = prepared(bench)
+    verdict = parse(expect_status(seen.verdict, 200), wire.Verdict)
+    found = (verdict.accepted, verdict.lease_id)
+    demand(found == (True, seen.lease.id), f"{seen.verdict} says {seen.verdict.json}")
+
+
+@check("text-used", "Its fate is `kullanildi`.")
+def text_used(bench: Bench) -> None:
+    """A coordinator that has compared the rows by now tells that they are not the text's."""
+    fate = parse(expect_status(prepared(bench).fate, 200), wire.Fate)
+    compared = (wire.ResultFate.SCREENED, "dogrulama_tutmadi")
+    if (fate.fate, fate.code) == compared:
+        raise NotObservable("the rows were compared at once, and the suite's are of no text")
+    demand(fate.fate == wire.ResultFate.USED, f"a prepared chunk is {fate.fate.value}")
