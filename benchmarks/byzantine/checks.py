@@ -1,9 +1,11 @@
 """Verification in the lab: who is checked follows the real policy, verdicts the real comparison.
 
 A verifier is drawn from all others. Attackers who collude verify too: they vouch for each other
-and send another result for everybody else's task.
+and send another result for everybody else's task. A task whose result intake refuses or checks find
+wrong is leased again, to anybody, as a coordinator does.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +17,17 @@ from coordination.trust.policy import CheckPolicy, Standing, weight
 from coordination.verification.tolerance import SAME_DTYPE
 
 SECRET = b"of the lab"
+ATTEMPTS = 4  # at a task, before the round is over
+
+
+class Work(NamedTuple):
+    """A round's tasks, as many as volunteers: ``sent`` is what their authors send, ``honest``
+    what the recipe makes of each."""
+
+    round: int
+    start: VectorFile
+    sent: list[VectorFile]
+    honest: list[VectorFile]
 
 
 class Taken(NamedTuple):
@@ -26,52 +39,59 @@ class Taken(NamedTuple):
 
 @dataclass
 class Checks:
-    """``attackers`` are volunteers by number; ``colluding`` ones offer to verify."""
+    """``attackers`` are volunteers by number; ``colluding`` ones offer to verify. ``draw`` says
+    who verifies and ``leases`` who trains again, so that neither depends on the other."""
 
     volunteers: int
     attackers: frozenset[int]
     colluding: bool
     draw: np.random.Generator
+    leases: np.random.Generator
     policy: CheckPolicy = field(default_factory=CheckPolicy)
     standings: dict[int, Standing] = field(default_factory=dict)
-    made: int = 0
+    checked: int = 0
 
     def standing(self, volunteer: int) -> Standing:
         return self.standings.get(volunteer, Standing())
 
-    def judge(
-        self,
-        round_number: int,
-        start: VectorFile,
-        results: list[VectorFile],
-        honest: list[VectorFile],
-        authors: list[int],
-    ) -> dict[int, Taken]:
-        """The results of ``authors`` that stand; those found wrong do not."""
-        taken = {}
-        for author in authors:
-            before = self.standing(author)
-            if not self.policy.must_check(before, SECRET, round_number, author):
-                taken[author] = Taken(weight(before, False), self.policy.is_proven(before))
-            elif self._is_valid(author, start, results, honest):
-                taken[author] = Taken(weight(before, True), trusted=True)
-        return taken
+    def takers(self, author: int) -> Iterator[int]:
+        """Who trains the author's task, one after the other: the author, then whoever leases it
+        again, proven volunteers before others as a coordinator has it."""
+        yield author
+        others = [other for other in range(self.volunteers) if other != author]
+        self.leases.shuffle(others)
+        others.sort(key=lambda other: not self.policy.is_proven(self.standing(other)))
+        yield from others[: ATTEMPTS - 1]
 
-    def _is_valid(
-        self, author: int, start: VectorFile, results: list[VectorFile], honest: list[VectorFile]
-    ) -> bool:
+    def judge(self, work: Work, author: int, taker: int) -> Taken | None:
+        """What ``taker``'s result for the author's task is worth; None when it is found wrong."""
+        before = self.standing(taker)
+        if not self.policy.must_check(before, SECRET, work.round, author, taker):
+            return Taken(weight(before, False), self.policy.is_proven(before))
+        if self._is_valid(work, author, taker):
+            return Taken(weight(before, True), trusted=True)
+        return None
+
+    def made(self, work: Work, author: int, volunteer: int) -> VectorFile:
+        """What ``volunteer`` sends for the author's task, as its own result or as a check."""
+        if volunteer not in self.attackers:
+            return work.honest[author]
+        return work.sent[author if author in self.attackers else volunteer]
+
+    def _is_valid(self, work: Work, author: int, taker: int) -> bool:
         """One agreeing repetition is enough; after one that differs a second one decides."""
-        first, second = self._verifiers(author)
-        repeated = self._repeat(first, author, results, honest)
-        if self._agree(start, results[author], repeated):
-            return self._record(author, valid=True)
-        other = self._repeat(second, author, results, honest)
-        if self._agree(start, results[author], other):
+        result = self.made(work, author, taker)
+        first, second = self._verifiers(taker)
+        repeated = self._repeat(work, author, first)
+        if self._agree(work, result, repeated):
+            return self._record(taker, valid=True)
+        other = self._repeat(work, author, second)
+        if self._agree(work, result, other):
             self._record(first, valid=False)
-            return self._record(author, valid=True)
-        if self._agree(start, repeated, other):
-            return self._record(author, valid=False)
-        return self._decide_by_standing(author, (first, second))
+            return self._record(taker, valid=True)
+        if self._agree(work, repeated, other):
+            return self._record(taker, valid=False)
+        return self._decide_by_standing(taker, (first, second))
 
     def _decide_by_standing(self, author: int, others: tuple[int, int]) -> bool:
         """Three that differ: a proven worker's word stands against an unproven one's."""
@@ -86,16 +106,12 @@ class Checks:
         first, second = self.draw.choice(others, 2, replace=False).tolist()
         return first, second
 
-    def _repeat(
-        self, verifier: int, author: int, results: list[VectorFile], honest: list[VectorFile]
-    ) -> VectorFile:
-        self.made += 1
-        if verifier not in self.attackers:
-            return honest[author]
-        return results[author if author in self.attackers else verifier]
+    def _repeat(self, work: Work, author: int, verifier: int) -> VectorFile:
+        self.checked += 1
+        return self.made(work, author, verifier)
 
-    def _agree(self, start: VectorFile, result: VectorFile, repeated: VectorFile) -> bool:
-        return compare(start, result, repeated).relative <= SAME_DTYPE
+    def _agree(self, work: Work, result: VectorFile, repeated: VectorFile) -> bool:
+        return compare(work.start, result, repeated).relative <= SAME_DTYPE
 
     def _record(self, volunteer: int, *, valid: bool) -> bool:
         self.standings[volunteer] = self.standing(volunteer).after(valid)

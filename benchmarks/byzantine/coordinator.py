@@ -3,10 +3,11 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.byzantine.checks import Checks, Taken
+from benchmarks.byzantine.checks import Checks, Taken, Work
 from coordination.aggregation.merge import Contribution, MergePlan, merge
 from coordination.aggregation.rules import DEFAULT_SHARE, RULES
 from coordination.aggregation.screen import Evidence, screen
@@ -33,6 +34,19 @@ class Defence:
         return "+".join([self.rule, *(part for part, used in parts.items() if used)])
 
 
+class Delivery(NamedTuple):
+    """A result that is taken: ``taker`` trained the task that was ``author``'s at first."""
+
+    author: int
+    taker: int
+    file: VectorFile
+    taken: Taken
+
+    @property
+    def contribution(self) -> Contribution:
+        return Contribution(self.file, self.taken.weight, trusted=self.taken.trusted)
+
+
 class Coordinator:
     """Keeps snapshot, outer state and trust from round to round, in files below ``folder``."""
 
@@ -53,7 +67,7 @@ class Coordinator:
         )
         self.start = self._file("start", start)
         self.state: list[VectorFile] = []
-        self.used: list[list[int]] = []  # which results were merged, round by round
+        self.used: list[list[int]] = []  # whose results were merged, round by round
         self.delivered: set[str] = set()  # digests of all results of earlier rounds
 
     @property
@@ -65,33 +79,42 @@ class Coordinator:
 
         ``honest [n, d]`` is what an honest volunteer makes of the same tasks.
         """
-        files = [self._file(f"result-{i}", result) for i, result in enumerate(results)]
-        taken = {i: Taken() for i, result in enumerate(results) if self._is_possible(result)}
-        if self.defence.verifies:
-            repeated = [self._file(f"honest-{i}", result) for i, result in enumerate(honest)]
-            taken = self.checks.judge(number, self.start, files, repeated, sorted(taken))
-        standing = self._screened(files, sorted(taken))
-        self.used.append(standing)
+        sent = [self._file(f"result-{i}", result) for i, result in enumerate(results)]
+        repeated = [self._file(f"honest-{i}", result) for i, result in enumerate(honest)]
+        work = Work(number, self.start, sent, repeated)
+        taken = [found for author in range(len(sent)) if (found := self._taken(work, author))]
+        standing = self._screened(work, taken)
+        self.used.append([taken.taker for taken in standing])
         if standing:
-            contributions = [
-                Contribution(files[i], taken[i].weight, trusted=taken[i].trusted) for i in standing
-            ]
-            self._merge(contributions, left_out=len(taken) - len(standing))
+            self._merge([one.contribution for one in standing], len(taken) - len(standing))
 
-    def _is_possible(self, result: np.ndarray) -> bool:
+    def _taken(self, work: Work, author: int) -> Delivery | None:
+        """The first result for the author's task that is taken, whoever made it."""
+        for taker in self.checks.takers(author):
+            file = self.checks.made(work, author, taker)
+            if not self._is_possible(file):
+                continue
+            if not self.defence.verifies:
+                return Delivery(author, taker, file, Taken())
+            if taken := self.checks.judge(work, author, taker):
+                return Delivery(author, taker, file, taken)
+        return None
+
+    def _is_possible(self, file: VectorFile) -> bool:
         """What intake lets pass, where anything is screened at all."""
-        distance = squared_distance(result, self.weights)
+        distance = squared_distance(file.read(0, file.count), self.weights)
         return not self.defence.screens or distance <= self.norm_limit**2
 
-    def _screened(self, files: list[VectorFile], standing: list[int]) -> list[int]:
+    def _screened(self, work: Work, taken: list[Delivery]) -> list[Delivery]:
         if not self.defence.screens:
-            return standing
-        out = screen([self._evidence(files[i]) for i in standing])
-        self.delivered |= {_digest(file) for file in files}
-        return [i for place, i in enumerate(standing) if place not in out]
+            return taken
+        out = screen([self._evidence(one) for one in taken])
+        self.delivered |= {_digest(file) for file in (*work.sent, *(one.file for one in taken))}
+        return [one for place, one in enumerate(taken) if place not in out]
 
-    def _evidence(self, file: VectorFile) -> Evidence:
-        """Results arrive in the order of their authors, who all take equally long."""
+    def _evidence(self, one: Delivery) -> Evidence:
+        """Results arrive in the order of their tasks, which all take equally long."""
+        file = one.file
         update = file.read(0, file.count) - self.weights
         sketcher = Sketcher(SKETCH_KEY)
         for begin, end in slices(file.count, TABLE_FLOATS):
@@ -100,7 +123,7 @@ class Coordinator:
             norm=float(np.linalg.norm(update.astype(np.float64))),
             sketch=sketcher.finish(),
             digest=_digest(file),
-            order=int(file.path.name.removeprefix("result-")),
+            order=one.author,
             seen_before=_digest(file) in self.delivered,
         )
 

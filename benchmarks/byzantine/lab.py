@@ -109,13 +109,14 @@ class _Run:
             raise ValueError(f"unknown attack {arm.attack!r}; known: {', '.join(ATTACKS)}")
         self.corpus, base = stage(arm.seed, arm.languages)
         hostile = REST if self.attack else ()
-        # Two generators, so that who verifies never depends on what is sent.
+        # Generators of their own, so that who verifies never depends on what is sent.
         self.draw = np.random.default_rng([arm.seed, 1])
         self.checks = Checks(
             VOLUNTEERS,
             frozenset(hostile),
             self.attack is not None and self.attack.colludes,
             np.random.default_rng([arm.seed, 2]),
+            np.random.default_rng([arm.seed, 3]),
         )
         limit = largest_update_norm(SCHEDULE.lr, SCHEDULE.inner_steps, model.PARAMETERS)
         self.coordinator = Coordinator(folder, base, arm.defence, limit, self.checks)
@@ -140,7 +141,7 @@ class _Run:
             return
         own = self._own(self.attack, start, number)
         sent = self._attack(self.attack, number, honest - start, own - start) + start
-        repeated = self._honest(start, number, REST) if self.arm.defence.verifies else sent
+        repeated = self._honest(start, number, REST) if self.arm.defence.screens else sent
         self.coordinator.end_round(
             number, np.concatenate([honest, sent]), np.concatenate([honest, repeated])
         )
@@ -175,5 +176,5 @@ class _Run:
             hostile_merged=sum(i in hostile for used in self.coordinator.used for i in used),
             hostile_trust=max((standings[i].consecutive_valid for i in hostile), default=0),
             blamed=sum(s.invalid for i, s in enumerate(standings) if i not in hostile),
-            checks=self.checks.made,
+            checks=self.checks.checked,
         )

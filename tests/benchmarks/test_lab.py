@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from benchmarks.byzantine import model, poison
-from benchmarks.byzantine.checks import Checks, Taken
+from benchmarks.byzantine.checks import ATTEMPTS, Checks, Taken, Work
+from benchmarks.byzantine.coordinator import Coordinator, Defence
 from benchmarks.byzantine.lab import NOBODY
 from benchmarks.byzantine.text import LANGUAGES, read_corpus
 from benchmarks.byzantine.train import batches, train
+from coordination.aggregation.outer import Nesterov
 from coordination.aggregation.vectors import FLOAT32, VectorFile
 from coordination.trust.policy import Standing
 
@@ -116,7 +118,8 @@ class Task:
         self.honest = [self.file(f"honest-{i}", [1, i]) for i in range(5)]
         false = [self.file(f"false-{i}", [-1, -i]) for i in (3, 4)]
         self.sent = [*self.honest[:3], *false]
-        self.checks = Checks(5, frozenset({3, 4}), colluding, np.random.default_rng(0))
+        draws = np.random.default_rng(0), np.random.default_rng(1)
+        self.checks = Checks(5, frozenset({3, 4}), colluding, *draws)
 
     def file(self, name: str, values: list[float]) -> VectorFile:
         path = self.folder / name
@@ -124,8 +127,10 @@ class Task:
         return VectorFile(path, 0, len(values))
 
     def judge(self, round_number: int) -> dict[int, Taken]:
-        everybody = list(range(5))
-        return self.checks.judge(round_number, self.start, self.sent, self.honest, everybody)
+        """What each author's own result is worth, where it is not found wrong."""
+        work = Work(round_number, self.start, self.sent, self.honest)
+        found = {author: self.checks.judge(work, author, author) for author in range(5)}
+        return {author: taken for author, taken in found.items() if taken}
 
 
 def test_wrong_results_are_found_and_honest_ones_earn_trust(tmp_path: Path) -> None:
@@ -150,6 +155,44 @@ def test_colluding_verifiers_pass_each_other_s_results_now_and_then(tmp_path: Pa
     assert min(passed[:3]) > 13, "an honest result needs one honest verifier of two"
     assert 0 < max(passed[3:]) < len(found), "a false one a colluding first or second"
     assert task.checks.standing(3).invalid > 0
+
+
+def test_a_task_goes_to_others_after_its_author_and_to_proven_ones_first(tmp_path: Path) -> None:
+    checks = Task(tmp_path, colluding=False).checks
+    checks.standings[2] = Standing(checks.policy.proven_after)
+
+    orders = [list(checks.takers(0)) for _ in range(20)]
+
+    assert all(order[:2] == [0, 2] for order in orders)
+    assert all(len(set(order)) == ATTEMPTS for order in orders)
+    assert len({tuple(order) for order in orders}) > 1, "whoever comes"
+
+
+@pytest.mark.parametrize("verifies", [True, False])
+def test_a_task_whose_result_is_found_wrong_is_trained_again(
+    tmp_path: Path, verifies: bool
+) -> None:
+    """Of ten volunteers three send zeros: all ten tasks are merged, or the seven."""
+    honest = np.random.default_rng(2).standard_normal((10, 64)).astype(np.float32)
+    sent = honest.copy()
+    sent[7:] = -honest[7:]
+    draws = np.random.default_rng(0), np.random.default_rng(1)
+    checks = Checks(10, frozenset({7, 8, 9}), False, *draws)
+    defence = Defence("mean", False, screens=True, verifies=verifies)
+    coordinator = Coordinator(tmp_path, np.zeros(64, np.float32), defence, 1e9, checks)
+
+    coordinator.end_round(1, sent, honest)
+
+    hostile = {7, 8, 9}.intersection(*coordinator.used)
+    merged = honest if verifies else sent
+    assert hostile == (set() if verifies else {7, 8, 9})
+    assert np.allclose(coordinator.weights, plain_step(merged), atol=1e-6)
+
+
+def plain_step(results: np.ndarray) -> np.ndarray:
+    """The first Nesterov step from zeros towards the mean: learning rate and momentum of a run."""
+    outer = Nesterov()
+    return (1 + outer.momentum) * outer.lr * results.mean(axis=0)
 
 
 def test_nobody_is_no_attack() -> None:
