@@ -24,7 +24,8 @@ from worker_client.conformance import weights
 from worker_client.conformance.check import Failed
 from worker_client.contract import LEASE_KEY_HEADER, MAX_JSON_BYTES, wire
 from worker_client.contract.encodings import CODECS
-from worker_client.contract.formats import UnknownFormat, load_format
+from worker_client.contract.formats import AdapterFormat, UnknownFormat, load_format
+from worker_client.contract.recipe import IGNORED_LABEL
 
 BASE, FOLDER = sys.argv[1], Path(sys.argv[2])
 WAIT = FOLDER / "not-before"
@@ -166,6 +167,23 @@ def measure(task: wire.Task) -> bytes:
     return json.dumps({"kayip": [5.0] * len(task.candidates)} | told).encode()
 
 
+def read_targets(work: wire.TrainingFields, shard: bytes) -> int:
+    """How many tokens of a row are to be predicted; exits where the shard is none for the task."""
+    header, fmt = weights.read_file(shard, "the shard"), load_format(work.format)
+    assert isinstance(fmt, AdapterFormat), "the stage's format has a base model"
+    if header.metadata.get("belirtec_sha256") != fmt.base_model.tokenizer_sha256:
+        sys.exit("tokens of another tokenizer")
+    entry = header.tensors["input_ids"]
+    if entry.shape[1] != work.seq_len:
+        sys.exit(f"rows of {entry.shape[1]}")
+    ids = np.frombuffer(shard[entry.start : entry.stop], "<i4")
+    if not 0 <= ids.min() <= ids.max() < fmt.base_model.vocab_size:
+        sys.exit("ids of no token")
+    goal = header.tensors["labels" if work.mode == wire.Mode.SFT else "input_ids"]
+    first_row = np.frombuffer(shard[goal.start : goal.stop], "<i4")[: work.seq_len]
+    return int((first_row[1:] != IGNORED_LABEL).sum())
+
+
 def make(task: wire.Task) -> bytes:
     if task.job == wire.Job.EVALUATE:
         return measure(task)
@@ -174,11 +192,12 @@ def make(task: wire.Task) -> bytes:
     HELD.clear()
     HELD[work.round] = snapshot
     start = weights.read_weights(snapshot, "the snapshot")
-    if work.data:
-        fetch(work.data)
-    step = weights.noise(start.values.size, 1e-3, work.seed)
+    targets = read_targets(work, fetch(work.data)) if work.data else 0
+    seed = work.seed + (work.mode == wire.Mode.SFT)
+    step = weights.noise(start.values.size, 1e-3, seed)
     names = ("kayip_ilk", "kayip_son", "token", "sure_s", "cihaz", "dtype", "surum")
     told = dict.fromkeys(names, "1") | {"gorev": task.lease_id, "tur": str(work.round)}
+    told["token"] = str(targets * work.batch_size * work.inner_steps)
     if codec := CODECS.get(work.encoding):
         step = step + LEFT_OUT.get(codec.id, 0)
         data = weights.encode(codec, step)

@@ -1,32 +1,39 @@
 """A worker before a coordinator that wants to lead it astray."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 
 from worker_client.conformance.check import NotObservable, demand
-from worker_client.conformance.worker import acts
+from worker_client.conformance.worker import acts, material
 from worker_client.conformance.worker.checks import worker as check
 from worker_client.conformance.worker.rehearsal import Rehearsal
 from worker_client.conformance.worker.serving import elsewhere, serving
-from worker_client.conformance.worker.stage import BASE, Changes, Fault, Stage
+from worker_client.conformance.worker.stage import BASE, Changes, Fault, Stage, file_ref
 
 QUIET_S = 30.0
 AT_ONCE = 4
 
 
-def tempt(rehearsal: Rehearsal, tasks: Sequence[Changes]) -> None:
-    """Offer tasks that must not be worked on, each to a process of its own.
+def tempt(
+    rehearsal: Rehearsal,
+    tasks: Sequence[Changes],
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> None:
+    """Offer tasks that must not be worked on, each to a process of its own; ``files`` are served
+    beside the usual ones.
 
     Raises:
         Failed: one was worked on, or refused neither by an end nor by asking for the next.
         NotObservable: no task was asked for.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda changes: _offer(rehearsal, changes), tasks))
+        list(pool.map(lambda changes: _offer(rehearsal, changes, files), tasks))
 
 
-def _offer(rehearsal: Rehearsal, changes: Changes) -> None:
+def _offer(rehearsal: Rehearsal, changes: Changes, files: Mapping[str, bytes]) -> None:
     stage = Stage(rehearsal.fmt, task_changes=[changes], with_about=False)
+    stage.files |= files
     with serving(stage):
         actor = rehearsal.start(stage)
         actor.wait(lambda: len(stage.leases) > 1, QUIET_S)
@@ -117,6 +124,23 @@ def hostile_sizes(rehearsal: Rehearsal) -> str:
     ]
     tempt(rehearsal, [{"adaptor": changes} for changes in files])
     return f"{len(files)} files"
+
+
+@check(
+    "hostile-shards",
+    "A worker refuses a shard whose `seq` differs, whose tokenizer is not its base model's, or "
+    "with ids outside the vocabulary.",
+)
+def hostile_shards(rehearsal: Rehearsal) -> str:
+    fmt = rehearsal.fmt
+    files = {
+        "/longer": material.shard(fmt, seq=material.SEQ + 1),
+        "/foreign": material.shard(fmt, tokenizer="0" * 64),
+        "/beyond": material.shard(fmt, odd_id=fmt.base_model.vocab_size),
+        "/below": material.shard(fmt, odd_id=-1),
+    }
+    tempt(rehearsal, [{"veri": file_ref(path, data)} for path, data in files.items()], files)
+    return f"{len(files)} shards"
 
 
 @check("hostile-unknown", "a worker refuses one it does not know")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from worker_client.contract.formats import AdapterFormat, Format
+from worker_client.contract.recipe import IGNORED_LABEL
 from worker_client.contract.tensors import build_header
 
 SEQ, SHARD_ROWS = 16, 4096
@@ -26,9 +27,21 @@ def later_snapshot(fmt: Format, number: int, values: np.ndarray) -> bytes:
     return header + values.astype("<f4").tobytes()
 
 
-def shard(fmt: AdapterFormat) -> bytes:
-    """Rows of random tokens, several Range requests long."""
+def shard(
+    fmt: AdapterFormat, seq: int = SEQ, tokenizer: str = "", odd_id: int = 0, labelled: int = 0
+) -> bytes:
+    """Rows of random tokens, several Range requests long, each of which begins with ``odd_id``.
+    With ``labelled`` only so many tokens at the end of each row are to be predicted."""
     base = fmt.base_model
-    ids = np.random.default_rng(1).integers(0, min(base.vocab_size, 256), (SHARD_ROWS, SEQ), "<i4")
-    tokenizer = {"belirtec_sha256": base.tokenizer_sha256}
-    return build_header([("input_ids", "I32", ids.shape)], tokenizer) + ids.tobytes()
+    draw = np.random.default_rng(1)
+    ids = draw.integers(0, min(base.vocab_size, 256), (SHARD_ROWS, seq), "<i4")
+    ids[:, 0] = odd_id
+    parts = {"input_ids": ids}
+    if labelled:
+        parts["labels"] = ids.copy()
+        parts["labels"][:, :-labelled] = IGNORED_LABEL
+    header = build_header(
+        [(name, "I32", part.shape) for name, part in parts.items()],
+        {"belirtec_sha256": tokenizer or base.tokenizer_sha256},
+    )
+    return header + b"".join(part.tobytes() for part in parts.values())

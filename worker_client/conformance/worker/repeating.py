@@ -18,7 +18,9 @@ from worker_client.contract.encodings import CODECS
 
 # The same fields in each lease, whatever its round is.
 TASK: dict[str, Any] = {"tur": 1, "tur_sayisi": 2}
-PLAIN, AGAIN, TARGET, MEASURE = 1, 2, 3, 4  # numbers of leases; then one for each encoding
+# Numbers of leases; then comes one for each encoding.
+PLAIN, AGAIN, TARGET, MEASURE, LABELS = 1, 2, 3, 4, 5
+LABELLED = 3  # tokens of each row
 AGREES = 0.05
 # What an encoding keeps of the direction, with room to spare.
 LEAST_COSINE = {"bf16": 0.99, "int8": 0.99, "int4": 0.9, "topk": 0.15}
@@ -36,7 +38,9 @@ def hedef(stage: Stage, **changes: Any) -> dict[str, Any]:
 
 def repeated(rehearsal: Rehearsal) -> Played:
     if "repeated" not in rehearsal.scenes:
-        stage = Stage(rehearsal.fmt, rounds=MEASURE + len(CODECS), with_about=False)
+        stage = Stage(rehearsal.fmt, rounds=LABELS + len(CODECS), with_about=False)
+        stage.files["/labels"] = material.shard(rehearsal.fmt, labelled=LABELLED)
+        labels = TASK | {"mod": "sft", "veri": stage.file_ref("/labels")}
 
         def target(lease: StageLease) -> dict[str, Any]:
             """A check whose copies beside ``hedef`` are of another task."""
@@ -54,7 +58,7 @@ def repeated(rehearsal: Rehearsal) -> Played:
         def in_encoding(name: str) -> Changes:
             return lambda lease: TASK | ({"kodlama": name} if lease.offers(name) else {})
 
-        stage.task_changes = [TASK, TASK, target, measure, *map(in_encoding, CODECS)]
+        stage.task_changes = [TASK, TASK, target, measure, labels, *map(in_encoding, CODECS)]
         rehearsal.scenes["repeated"] = play(rehearsal, stage)
     scene = rehearsal.scenes["repeated"]
     assert isinstance(scene, Played)
@@ -115,7 +119,7 @@ def target_trained(rehearsal: Rehearsal) -> str:
 def encoded_results(rehearsal: Rehearsal) -> str:
     scene, found = repeated(rehearsal), list[str]()
     plain = update_of(scene, PLAIN)
-    for number, codec in enumerate(CODECS.values(), MEASURE + 1):
+    for number, codec in enumerate(CODECS.values(), LABELS + 1):
         lease = next((one for one in scene.stage.leases if one.number == number), None)
         if lease is None or not lease.offers(codec.id):
             continue
@@ -150,6 +154,19 @@ def measured(rehearsal: Rehearsal) -> str:
     found = (told.tokens, told.bytes)
     demand(found == (tokens, 0), f"token and bayt are {found}, not {(tokens, 0)}")
     return f"{told.losses[0]:.2f} nats per token"
+
+
+@check("labels", "for `sft` also `labels` int32 `[n, seq]` (-100: no loss)")
+def labels(rehearsal: Rehearsal) -> str:
+    scene = repeated(rehearsal)
+    lease = lease_of(scene, LABELS)
+    task = scene.stage.task(lease)
+    counted = LABELLED * task["bs"] * task["ic_adim"]
+    told = weights.read_file(lease.results[0], "the result").metadata.get("token")
+    demand(told == str(counted), f"token is {told} where {counted} labels are no -100")
+    off = apart(update_of(scene, LABELS), update_of(scene, PLAIN))
+    demand(off > AGREES, f"the update is that of all tokens ({off:.2g} apart)")
+    return f"{counted} tokens with labels, {off:.2g} from the update of all"
 
 
 @check("hostile-jobs", "a worker gets only what its `isler` names")

@@ -21,6 +21,10 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def file_ref(path: str, data: bytes) -> dict[str, Any]:
+    return {"yol": path, "sha256": sha256(data), "boyut": len(data), "parca_boyut": CHUNK}
+
+
 @dataclass(frozen=True)
 class Heard:
     """A request as it came; ``path`` is what follows the base URL, ``at`` monotonic seconds."""
@@ -177,8 +181,7 @@ class Stage:
         return changes(lease) if callable(changes) else changes
 
     def file_ref(self, path: str) -> dict[str, Any]:
-        data = self.files[path]
-        return {"yol": path, "sha256": sha256(data), "boyut": len(data), "parca_boyut": CHUNK}
+        return file_ref(path, self.files[path])
 
     def fate(self, lease: StageLease) -> dict[str, Any]:
         if not lease.results:
