@@ -15,13 +15,15 @@ from coordination.aggregation.native import (
     LANES,
     Function,
     Loops,
+    has_wide_registers,
 )
 from coordination.aggregation.passes import Piece, over_slices
 from coordination.aggregation.sweep import Block, kernel
 from coordination.aggregation.vectors import VectorFile
 
-# So many rows are multiplied with as many at a time: their sums and they fit into registers.
-TILE = 4
+# So many rows are multiplied with as many at a time: their sums and they fit into registers, of
+# which there are 32 for ``LANES`` values each, or as good as 8.
+WIDE_TILE, TILE = 4, 2
 # Columns of so many rows fit into the first level of cache.
 PART = 1024
 
@@ -33,7 +35,7 @@ def gram_matrix(start: VectorFile, vectors: Sequence[VectorFile]) -> np.ndarray:
     entry is right to about 1e-7 of the product of their norms.
     """
     n = len(vectors)
-    width = -(-n // TILE) * TILE
+    width = -(-n // WIDE_TILE) * WIDE_TILE
 
     def products(piece: Piece) -> np.ndarray:
         found = np.zeros((width, width))
@@ -47,6 +49,7 @@ def gram_matrix(start: VectorFile, vectors: Sequence[VectorFile]) -> np.ndarray:
 @cache
 def _products() -> Function:
     """A kernel of ``(out, width)``: adds to the lower triangle of float64 ``[width, width]``."""
+    size = WIDE_TILE if has_wide_registers() else TILE
 
     def write(loops: Loops, block: Block, arguments: list[Value]) -> None:
         out, width = loops.inttoptr(arguments[0], ADDRESS), arguments[1]
@@ -57,14 +60,14 @@ def _products() -> Function:
 
             def tiles(high: Value) -> None:
                 def tile(low: Value) -> None:
-                    for i, j, found in _tile(loops, block, (begin, end), (high, low)):
+                    for i, j, found in _tile(loops, block, (begin, end), (high, low), size):
                         place = loops.at(out, loops.add(loops.mul(i, width), j), DOUBLE)
                         before = loops.load(place, typ=DOUBLE)
                         loops.store(loops.fadd(before, loops.fpext(found, DOUBLE)), place)
 
-                loops.loop(INTEGER(1), loops.add(high, INTEGER(1)), INTEGER(TILE), tile)
+                loops.loop(INTEGER(1), loops.add(high, INTEGER(1)), INTEGER(size), tile)
 
-            loops.loop(INTEGER(1), block.n, INTEGER(TILE), tiles)
+            loops.loop(INTEGER(1), block.n, INTEGER(size), tiles)
 
         loops.loop(INTEGER(0), block.columns, INTEGER(PART), part)
 
@@ -85,12 +88,12 @@ def _subtract_start(loops: Loops, block: Block, begin: Value, end: Value) -> Non
 
 
 def _tile(
-    loops: Loops, block: Block, span: tuple[Value, Value], corner: tuple[Value, Value]
+    loops: Loops, block: Block, span: tuple[Value, Value], corner: tuple[Value, Value], size: int
 ) -> Iterator[tuple[Value, Value, Value]]:
-    """``(i, j, update i @ update j)`` of ``TILE`` rows with as many others, from the rows of
+    """``(i, j, update i @ update j)`` of ``size`` rows with as many others, from the rows of
     ``corner`` on; where there are no more, the last stands in."""
     last = loops.sub(block.n, INTEGER(1))
-    numbers = [[loops.add(first, INTEGER(i)) for i in range(TILE)] for first in corner]
+    numbers = [[loops.add(first, INTEGER(i)) for i in range(size)] for first in corner]
     rows = [[block.row(loops, loops.lesser(x, last)) for x in side] for side in numbers]
 
     def step(column: Value, *sums: Value) -> list[Value]:
@@ -98,7 +101,7 @@ def _tile(
         pairs = zip(product(high, low), sums, strict=True)
         return [loops.intrinsic("fmuladd", a, b, total) for (a, b), total in pairs]
 
-    zeros = [FLOATS([0.0] * LANES)] * TILE**2
+    zeros = [FLOATS([0.0] * LANES)] * size**2
     sums = loops.loop(*span, INTEGER(LANES), step, *zeros)
     for (i, j), total in zip(product(*numbers), sums, strict=True):
         yield loops.sub(i, INTEGER(1)), loops.sub(j, INTEGER(1)), loops.sum_of(total)

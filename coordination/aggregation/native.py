@@ -124,6 +124,13 @@ def compiled(write: Callable[..., ir.Value | None], arguments: int) -> Function:
     return _machine_code(str(module), arguments)
 
 
+def has_wide_registers() -> bool:
+    """Whether one register holds ``LANES`` floats: then this processor has 32 of them."""
+    import llvmlite.binding as llvm
+
+    return bool(llvm.get_host_cpu_features().get("avx512f"))
+
+
 def _machine_code(assembly: str, arguments: int) -> Function:
     import llvmlite.binding as llvm  # 40 MB that a process which never merges does without
 
