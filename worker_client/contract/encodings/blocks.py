@@ -1,5 +1,7 @@
 """Every value in fewer bits: ``bf16``, and whole numbers times a scale per block."""
 
+import threading
+
 import numpy as np
 
 FLOAT32 = np.dtype("<f4")
@@ -96,12 +98,28 @@ class Int4:
         scale_up(out, scales, self.block)
 
 
+class Scratch(threading.local):
+    """A thread's memory for one chunk: fresh memory is given back to the system and asked for
+    again at each chunk, and its pages are then filled with zeros first."""
+
+    held = np.empty(0, FLOAT32)
+
+    def floats(self, count: int) -> np.ndarray:
+        if len(self.held) < count:
+            self.held = np.empty(count, FLOAT32)
+        return self.held[:count]
+
+
+_scratch = Scratch()
+
+
 def quantise(
     values: np.ndarray, block: int, most: int, shift: np.float32
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Float32 scales ``[blocks]``, and ``rint(q) + shift`` as float32 ``[blocks * block]``."""
+    """Float32 scales ``[blocks]``, and ``rint(q) + shift`` as float32 ``[blocks * block]``, which
+    the thread's next call overwrites."""
     padded = _padded(values, block)
-    numbers = np.empty_like(padded)
+    numbers = _scratch.floats(len(padded))
     largest = _largest(padded, block, numbers.view("<i4"))
     scales = largest / np.float32(most)
     scales[scales < SMALLEST_SCALE] = 0
