@@ -102,7 +102,7 @@ def train_task(trainee: Trainee, task: Train, on_step: Callable[[Step], None]) -
     )
     trainee.load(Path(task.snapshot))
     parameters, place = list(trainee.parameters.values()), trainee.device.place
-    optimiser = torch.optim.AdamW(trainee.groups(), lr=task.lr, betas=BETAS, eps=EPS)
+    optimiser = torch.optim.AdamW(trainee.groups(), lr=task.lr, betas=BETAS, eps=EPS, fused=True)
     schedule = Schedule(task.lr, task.rounds, task.inner_steps)
     rows = row_stream(task.seed, task.round, task.shard, shard.rows)
     micro, tally = MicroBatches(_first_size(task, place), trainee), Tally()
