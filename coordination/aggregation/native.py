@@ -63,9 +63,9 @@ class Loops(ir.IRBuilder):
         """Address of a value behind others."""
         return self.gep(values, [place], source_etype=kind)
 
-    def floats(self, row: ir.Value, column: ir.Value) -> ir.Value:
-        """``LANES`` values from ``column`` on."""
-        return self.load(self.at(row, column), align=4, typ=FLOATS)
+    def floats(self, row: ir.Value, column: ir.Value, kind: ir.VectorType = FLOATS) -> ir.Value:
+        """``LANES`` values from ``column`` on, or as many as ``kind`` has."""
+        return self.load(self.at(row, column), align=4, typ=kind)
 
     def put(self, floats: ir.Value, row: ir.Value, column: ir.Value) -> None:
         self.store(floats, self.at(row, column), align=4)
@@ -80,8 +80,8 @@ class Loops(ir.IRBuilder):
         return self.shuffle_vector(first, kind(ir.Undefined), lanes([0] * LANES))
 
     def intrinsic(self, name: str, *values: ir.Value, flags: tuple[str, ...] = ()) -> ir.Value:
-        """LLVM's function ``name`` of vectors of ``LANES`` floats."""
-        return self._intrinsic(name, FLOATS, values, flags)
+        """LLVM's function ``name`` of vectors of floats, all of one length."""
+        return self._intrinsic(name, values[0].type, values, flags)
 
     def sum_of(self, values: ir.Value) -> ir.Value:
         """Of ``LANES`` floats, in whatever order is fastest."""
@@ -91,7 +91,8 @@ class Loops(ir.IRBuilder):
         self, name: str, answer: ir.Type, values: tuple[ir.Value, ...], flags: tuple[str, ...]
     ) -> ir.Value:
         signature = ir.FunctionType(answer, [value.type for value in values])
-        function = self.module.declare_intrinsic(f"llvm.{name}.v{LANES}f32", fnty=signature)
+        kind = f"v{values[-1].type.count}f32"
+        function = self.module.declare_intrinsic(f"llvm.{name}.{kind}", fnty=signature)
         return self.call(function, values, fastmath=flags)
 
 
@@ -136,8 +137,9 @@ def _machine_code(assembly: str, arguments: int) -> Function:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    # More of LLVM's care makes loops as plain as these no faster, and costs time and memory.
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten()
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=1
     )
     module = llvm.parse_assembly(assembly)
     module.verify()

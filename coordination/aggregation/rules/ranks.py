@@ -3,23 +3,24 @@ of many by sorting.
 
 A comparator puts the smaller of two rows above the larger for many columns with one instruction,
 and never branches. What numpy would do in two passes over memory each is compiled into one loop,
-which holds the rows of 16 columns in registers.
+which holds the rows of as many columns as a register has room for.
 """
 
 from functools import lru_cache
 
 import numpy as np
-from llvmlite.ir import Value
+from llvmlite.ir import Value, VectorType
 
 from coordination.aggregation.native import (
     ADDRESS,
-    DOUBLES,
+    DOUBLE,
     FLOAT,
     FLOATS,
     INTEGER,
     LANES,
     Function,
     Loops,
+    has_wide_registers,
 )
 from coordination.aggregation.rules.network import selection
 from coordination.aggregation.sweep import Block, kernel
@@ -44,25 +45,28 @@ def mean_of_ranks(n: int, first: int, last: int) -> Function:
     def write(loops: Loops, block: Block, arguments: list[Value]) -> None:
         start, merged, factors = (loops.inttoptr(value, ADDRESS) for value in arguments)
         _clip(loops, block, factors)
+        # Half registers would double the compiler's work, and what it remembers.
+        lanes = LANES if has_wide_registers() else LANES // 2
+        floats, doubles = (VectorType(kind, lanes) for kind in (FLOAT, DOUBLE))
         rows = [block.row(loops, INTEGER(1 + number)) for number in range(n)]
 
         def one(column: Value) -> None:
-            lines = [loops.floats(row, column) for row in rows]
+            lines = [loops.floats(row, column, floats) for row in rows]
             for low, high, wants_minimum, wants_maximum in selection(n, first, last):
                 pair = lines[low], lines[high]
                 if wants_minimum:
                     lines[low] = loops.intrinsic("minnum", *pair, flags=("nnan", "nsz"))
                 if wants_maximum:
                     lines[high] = loops.intrinsic("maxnum", *pair, flags=("nnan", "nsz"))
-            total = DOUBLES([0.0] * LANES)  # 0.0 + -0.0 is 0.0
+            total = doubles([0.0] * lanes)  # 0.0 + -0.0 is 0.0
             for line in lines[first:last]:
-                total = loops.fadd(total, loops.fpext(line, DOUBLES))
-            mean = loops.fdiv(total, DOUBLES([float(last - first)] * LANES))
+                total = loops.fadd(total, loops.fpext(line, doubles))
+            mean = loops.fdiv(total, doubles([float(last - first)] * lanes))
             place = loops.add(block.column, column)
-            loops.put(loops.floats(block.rows, column), start, place)
-            loops.put(loops.fptrunc(mean, FLOATS), merged, place)
+            loops.put(loops.floats(block.rows, column, floats), start, place)
+            loops.put(loops.fptrunc(mean, floats), merged, place)
 
-        loops.loop(INTEGER(0), block.columns, INTEGER(LANES), one)
+        loops.loop(INTEGER(0), block.columns, INTEGER(lanes), one)
 
     return kernel(write, 3)
 
