@@ -19,24 +19,27 @@ def tempt(
     rehearsal: Rehearsal,
     tasks: Sequence[Changes],
     files: Mapping[str, bytes] = MappingProxyType({}),
+    seconds: float = QUIET_S,
 ) -> None:
     """Offer tasks that must not be worked on, each to a process of its own; ``files`` are served
-    beside the usual ones.
+    beside the usual ones, and each is to be refused within ``seconds``.
 
     Raises:
         Failed: one was worked on, or refused neither by an end nor by asking for the next.
         NotObservable: no task was asked for.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda changes: _offer(rehearsal, changes, files), tasks))
+        list(pool.map(lambda changes: _offer(rehearsal, changes, files, seconds), tasks))
 
 
-def _offer(rehearsal: Rehearsal, changes: Changes, files: Mapping[str, bytes]) -> None:
+def _offer(
+    rehearsal: Rehearsal, changes: Changes, files: Mapping[str, bytes], seconds: float
+) -> None:
     stage = Stage(rehearsal.fmt, task_changes=[changes], with_about=False)
     stage.files |= files
     with serving(stage):
         actor = rehearsal.start(stage)
-        actor.wait(lambda: len(stage.leases) > 1, QUIET_S)
+        actor.wait(lambda: len(stage.leases) > 1, seconds)
         refused = actor.ended or len(stage.leases) > 1
         words = actor.last_words
         actor.kill()
@@ -46,7 +49,7 @@ def _offer(rehearsal: Rehearsal, changes: Changes, files: Mapping[str, bytes]) -
     told = changes(stage.leases[0]) if callable(changes) else changes
     demand(not worked, f"it worked on a task with {told}")
     demand(not stage.problems, f"with {told}: {'; '.join(stage.problems[:2])}")
-    demand(refused, f"it went on with {told} for {QUIET_S:.0f} s; {words}")
+    demand(refused, f"it went on with {told} for {seconds:.0f} s; {words}")
 
 
 def _trains(body: bytes) -> bool:
@@ -139,7 +142,9 @@ def hostile_shards(rehearsal: Rehearsal) -> str:
         "/beyond": material.shard(fmt, odd_id=fmt.base_model.vocab_size),
         "/below": material.shard(fmt, odd_id=-1),
     }
-    tempt(rehearsal, [{"veri": file_ref(path, data)} for path, data in files.items()], files)
+    tasks = [{"veri": file_ref(path, data)} for path, data in files.items()]
+    # A worker may look at a shard only when it is ready to train, and that may take a while.
+    tempt(rehearsal, tasks, files, rehearsal.patience)
     return f"{len(files)} shards"
 
 
