@@ -21,8 +21,8 @@ from coordination.aggregation.passes import Piece, over_slices
 from coordination.aggregation.sweep import Block, kernel
 from coordination.aggregation.vectors import VectorFile
 
-# So many rows are multiplied with as many at a time: their sums and they fit into registers, of
-# which there are 32 for ``LANES`` values each, or as good as 8.
+# So many rows are multiplied with as many at a time: their sums and they fit into registers, 32
+# that hold ``LANES`` values each, or 16 that hold half as many.
 WIDE_TILE, TILE = 4, 2
 # Columns of so many rows fit into the first level of cache.
 PART = 1024

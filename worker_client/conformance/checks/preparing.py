@@ -2,6 +2,7 @@
 only where somebody says that they are."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
 
@@ -82,25 +83,25 @@ class Answer:
         rows = np.full(n * length, ids, "<i4").tobytes()
         return weights.safetensors(specs, [rows] * len(names), metadata | told)
 
+    def longer(self) -> bytes:
+        return self.file(1, seq=self.lease.task.seq_len + 1)
 
-def wrong_answers(answer: Answer) -> list[tuple[Refusal, bytes]]:
-    """What is refused, and as what."""
-    task = answer.lease.task
-    assert task.raw_text is not None
-    too_many = MOST_TOKENS_PER_BYTE * task.raw_text.size // task.seq_len + 1
-    return [
-        (Refusal.CORRUPT_FILE, answer.file(1, ids=2**31 - 1)),
-        (Refusal.CORRUPT_FILE, answer.file(1, belirtec_sha256="0" * 64)),
-        (Refusal.CORRUPT_FILE, answer.file(1, token="1")),
-        (Refusal.TENSOR_MISSING, answer.file(1, names=("rows",))),
-        (Refusal.TENSOR_EXTRA, answer.file(1, names=(ROWS, "labels"))),
-        (Refusal.WRONG_DTYPE, answer.file(1, dtype="F32")),
-        (Refusal.WRONG_SHAPE, answer.file(1, seq=task.seq_len + 1)),
-        (Refusal.WRONG_SHAPE, answer.file(too_many)),
-    ]
+    def too_many(self) -> bytes:
+        task = self.lease.task
+        assert task.raw_text is not None
+        return self.file(MOST_TOKENS_PER_BYTE * task.raw_text.size // task.seq_len + 1)
 
 
-CASES = 8
+WRONG: list[tuple[Refusal, Callable[[Answer], bytes]]] = [
+    (Refusal.CORRUPT_FILE, lambda answer: answer.file(1, ids=2**31 - 1)),
+    (Refusal.CORRUPT_FILE, lambda answer: answer.file(1, belirtec_sha256="0" * 64)),
+    (Refusal.CORRUPT_FILE, lambda answer: answer.file(1, token="1")),
+    (Refusal.TENSOR_MISSING, lambda answer: answer.file(1, names=("rows",))),
+    (Refusal.TENSOR_EXTRA, lambda answer: answer.file(1, names=(ROWS, "labels"))),
+    (Refusal.WRONG_DTYPE, lambda answer: answer.file(1, dtype="F32")),
+    (Refusal.WRONG_SHAPE, Answer.longer),
+    (Refusal.WRONG_SHAPE, Answer.too_many),
+]
 
 
 def readers(bench: Bench) -> list[Volunteer]:
@@ -110,7 +111,7 @@ def readers(bench: Bench) -> list[Volunteer]:
     if bench.person is None:
         raise NotObservable(NOBODY)
     if "readers" not in bench.scenes:
-        bench.scenes["readers"] = [bench.newcomer() for _ in range(CASES + 2)]
+        bench.scenes["readers"] = [bench.newcomer() for _ in range(len(WRONG) + 2)]
         names = " ".join(one.name for one in bench.scenes["readers"])
         bench.person.ask(f"Let these workers see raw text: {names}")
     return bench.scenes["readers"]
@@ -141,14 +142,13 @@ def lease_text(bench: Bench) -> Lease:
 # First, for a chunk is prepared once.
 @check("text-refused", "An answer that is no such file is refused")
 def text_refused(bench: Bench) -> str:
-    for case in range(CASES):
+    for refusal, make in WRONG:
         lease = lease_text(bench)
-        refusal, file = wrong_answers(Answer(lease))[case]
-        reply = bench.post(lease, file)
+        reply = bench.post(lease, make(Answer(lease)))
         bench.held.remove(lease)
         demand(reply.status != 200, f"{reply}: accepted where {refusal.code} belongs")
         expect(reply, refusal)
-    return f"{CASES} answers"
+    return f"{len(WRONG)} answers"
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,6 @@ class Prepared:
     lived, and to its holder afterwards."""
 
     lease: Lease
-    files: dict[str, bytes]
     strangers: list[Reply]
     verdict: Reply
     late: list[Reply]
@@ -173,22 +172,23 @@ def prepared(bench: Bench) -> Prepared:
         )
         assert task.raw_text and task.tokenizer, "the message holds that on_isle has both"
         refs = (task.raw_text, task.tokenizer)
-        files = {ref.path: _fetch(bench, lease.volunteer, ref) for ref in refs}
-        others = (readers(bench)[-1], Volunteer(lease.volunteer.name))
+        for ref in refs:
+            _fetch(bench, lease.volunteer, ref)
+        reader = next(one for one in readers(bench) if one is not lease.volunteer)
+        others = (reader, Volunteer(lease.volunteer.name))
         strangers = [bench.speak(one, "GET", ref.path) for one in others for ref in refs]
         verdict = bench.post(lease, Answer(lease).file())
         bench.held.remove(lease)
         late = [bench.speak(lease.volunteer, "GET", ref.path) for ref in refs]
         fate = bench.fate(lease)
-        bench.scenes["prepared"] = Prepared(lease, files, strangers, verdict, late, fate)
+        bench.scenes["prepared"] = Prepared(lease, strangers, verdict, late, fate)
     return bench.scenes["prepared"]
 
 
-def _fetch(bench: Bench, one: Volunteer, ref: wire.FileRef) -> bytes:
+def _fetch(bench: Bench, one: Volunteer, ref: wire.FileRef) -> None:
     body = expect_status(bench.speak(one, "GET", ref.path), 200).body
     found = (weights.sha256(body), len(body))
     demand(found == (ref.sha256, ref.size), f"{ref.path} is not what the lease announced")
-    return body
 
 
 @check("text-lease", "It has no `adaptor`, `veri` or `fark`")
