@@ -23,6 +23,15 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
+class ReadOnlyInline(admin.TabularInline):
+    can_delete = False
+    extra = 0
+    max_num = 0
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
 class ReasonForm(ActionForm):
     reason = forms.CharField(
         label=_("Reason, which volunteers read:"), max_length=300, required=False

@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from coordination.admin.base import ReasonForm
+from coordination.admin.base import ReadOnlyInline, ReasonForm
 from coordination.models import Round, Run
 from coordination.pages.corpus import described
 from coordination.preparing.counts import chunk_counts
@@ -41,7 +41,7 @@ EDITABLE_RUN_FIELDS = (
 )
 
 
-class RoundInline(admin.TabularInline):
+class RoundInline(ReadOnlyInline):
     model = Round
     fields = (
         "number",
@@ -56,13 +56,7 @@ class RoundInline(admin.TabularInline):
         "published_at",
     )
     readonly_fields = fields
-    can_delete = False
-    extra = 0
     ordering = ("-number",)
-    max_num = 0
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
 
 
 @admin.register(Run)

@@ -9,24 +9,18 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
-from coordination.admin.base import ReadOnlyAdmin, ReasonForm, in_one_piece
+from coordination.admin.base import ReadOnlyAdmin, ReadOnlyInline, ReasonForm, in_one_piece
 from coordination.models import Worker, WorkerEvent, WorkerTraffic
 from coordination.templatetags.live import as_bytes
 from coordination.workers.decisions import DECISIONS, Decision
 
 
-class WorkerEventInline(admin.TabularInline):
+class WorkerEventInline(ReadOnlyInline):
     """Who decided what about this worker, and why."""
 
     model = WorkerEvent
     fields = ("at", "verb", "reason", "actor")
     readonly_fields = fields
-    can_delete = False
-    extra = 0
-    max_num = 0
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
 
 
 class Registered(admin.SimpleListFilter):
