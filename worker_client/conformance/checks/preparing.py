@@ -18,7 +18,6 @@ from worker_client.contract.errors import Refusal
 from worker_client.contract.recipe import MOST_TOKENS_PER_BYTE
 
 TEXT = wire.Job.PREPROCESS.value
-MOST_TEXT, MOST_TOKENIZER = 16 * 2**20, 64 * 2**20
 NOBODY = "nobody lets the suite see text; --wait-for-person SECONDS says whom to let, and waits"
 ROWS = "input_ids"
 
@@ -208,8 +207,10 @@ def text_lease(bench: Bench) -> None:
 def text_sizes(bench: Bench) -> str:
     task = prepared(bench).lease.task
     assert task.raw_text and task.tokenizer
-    demand(task.raw_text.size <= MOST_TEXT, f"ham_metin has {task.raw_text.size} bytes")
-    demand(task.tokenizer.size <= MOST_TOKENIZER, f"belirtec has {task.tokenizer.size} bytes")
+    demand(task.raw_text.size <= wire.MAX_RAW_BYTES, f"ham_metin has {task.raw_text.size} bytes")
+    demand(
+        task.tokenizer.size <= wire.MAX_TOKENIZER_BYTES, f"belirtec has {task.tokenizer.size} bytes"
+    )
     same = task.tokenizer.sha256 == task.tokenizer_sha256
     demand(same, "belirtec has another digest than belirtec_sha256")
     return f"{task.raw_text.size} bytes of text, {task.tokenizer.size} of tokenizer"
