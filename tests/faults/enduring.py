@@ -5,14 +5,12 @@ six rounds takes seconds. ``killing.py`` has real training instead.
 """
 
 import random
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tests.e2e.site import PATIENCE_S, POLL_S, REPO, Program, Site, clean_environment
-from tests.faults.judging import Judgement, judge_run
+from tests.faults.judging import Judgement, how_it_stands, judge_run
 
 VOLUNTEERS = ("ada", "bob", "eda")
 # Every round needs every unit, so that the bytes do not depend on who was late; a unit whose lease
@@ -68,16 +66,22 @@ class Crew:
         return self.at_work
 
     def wait(self) -> None:
-        """Return when the run is over for everybody.
+        """Return when the run is over for everybody, however slow the machine.
 
         Raises:
-            AssertionError: a volunteer failed, or the run does not end.
+            AssertionError: a volunteer failed, or nothing is accepted any more.
         """
+        accepted, until = -1, 0.0
+        while self.at_work:
+            if (count := len(set(self.accepted()))) > accepted:
+                accepted, until = count, time.monotonic() + PATIENCE_S
+            if time.monotonic() > until:
+                break
+            time.sleep(POLL_S)
         for name, program in self._programs.items():
-            with suppress(subprocess.TimeoutExpired):
-                program.wait()
+            status = program.process.poll()
             said = "".join(program.lines[-20:])
-            assert program.process.returncode == 0, f"{name} of {self._slug} said: {said}"
+            assert status == 0, f"{name} of {self._slug} ({status}) said: {said}"
 
     def end(self) -> None:
         for program in self._programs.values():
@@ -131,7 +135,7 @@ def endure(
         crew.wait()
     except AssertionError as error:
         # The judgement says so as well: fewer rounds were published.
-        print(error, flush=True)
+        print(error, *how_it_stands(site.rows, slug), sep="\n", flush=True)
     finally:
         crew.end()
     return injected, judge_run(site.rows, slug, crew.accepted())

@@ -1,6 +1,6 @@
 """What must hold of a run, whatever happened to it: it ended, nothing is lost or counted twice."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 Ask = Callable[..., list[tuple]]
@@ -49,6 +49,13 @@ def judge_run(ask: Ask, slug: str, told: Iterable[str]) -> Judgement:
     )
 
 
+def how_it_stands(ask: Ask, slug: str) -> Iterator[str]:
+    """Lines about a run that does not end and its open round, for whoever looks for the reason."""
+    for what, query in STANDING.items():
+        for row in ask(query + "where run.slug = ? and round.state <> 'published'", slug):
+            yield f"{what}: {row}"
+
+
 ROUNDS = (
     "from coordination_round round join coordination_run run on run.id = round.run_id "
     "where run.slug = ? "
@@ -60,3 +67,22 @@ RESULTS = (
     "join coordination_round round on round.id = unit.round_id "
     "join coordination_run run on run.id = round.run_id where run.slug = ? "
 )
+LEASES = (
+    "from coordination_lease lease "
+    "join coordination_unit unit on unit.id = lease.unit_id "
+    "join coordination_worker worker on worker.id = lease.worker_id "
+    "join coordination_round round on round.id = unit.round_id "
+    "join coordination_run run on run.id = round.run_id "
+)
+UNITS = (
+    "from coordination_unit unit join coordination_round round on round.id = unit.round_id "
+    "join coordination_run run on run.id = round.run_id "
+)
+STANDING = {
+    "run and round": "select run.state, run.pause_reason, round.number, round.state, "
+    "round.attempt, round.opened_at, round.deadline_at, round.merge_claimed_at "
+    "from coordination_round round join coordination_run run on run.id = round.run_id ",
+    "unit": "select unit.id, unit.job, unit.shard, unit.state " + UNITS,
+    "lease": "select worker.name, worker.quota, unit.id, lease.state, lease.granted_at, "
+    "lease.expires_at " + LEASES,
+}
