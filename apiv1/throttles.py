@@ -47,6 +47,14 @@ class Throttle(SimpleRateThrottle):
             return f"user:{request.user.pk}"
         return f"address:{network(self.get_ident(request))}"
 
+    def throttle_failure(self) -> bool:
+        """Requests of the future were counted before the clock was set back: nobody waits for it
+        to get there again."""
+        if self.history[0] > self.now + self.duration:
+            self.history = []
+            return self.throttle_success()
+        return super().throttle_failure()
+
     def wait(self) -> float:
         """Seconds until a request is let through. DRF's own says None when a limit was lowered,
         and Retry-After would be missing."""

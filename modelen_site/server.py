@@ -13,6 +13,7 @@ narrowest places so that
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -298,6 +299,9 @@ class Server(DaphneServer):
         )
         globalLogBeginner.beginLoggingTo([lambda _: None], redirectStandardIO=False)
         asyncio.set_event_loop(reactor._asyncioEventloop)
+        # Twisted's timers go by the wall clock: set back, no stalled client would be cut off and no
+        # ended connection forgotten until it got there again.
+        reactor.seconds = time.monotonic
         listening = self._listen()
         self._schedule()
         self.on_listening()

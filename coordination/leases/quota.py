@@ -14,11 +14,13 @@ LONGEST_WAIT_S = 600
 def check_quota(worker: Worker) -> None:
     """Raises Refused WORKER_BUSY when the worker has had its quota of the last hour.
 
-    A worker without recent errors has its full quota and is not counted.
+    A worker without recent errors has its full quota and is not counted. Nor is a task from the
+    future: the clock was set back since.
     """
     if worker.quota >= QUOTA.full:
         return
-    lately = Lease.objects.filter(worker=worker, granted_at__gt=now() - WINDOW)
+    around = (now() - WINDOW, now() + WINDOW)
+    lately = Lease.objects.filter(worker=worker, granted_at__range=around)
     leases = list(
         lately.order_by("-granted_at").values_list("granted_at", flat=True)[: worker.quota]
     )

@@ -1,5 +1,6 @@
 """Whatever goes wrong under /api/v1/ is answered with a problem."""
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -187,6 +188,16 @@ def test_a_lowered_limit_still_says_when_to_return(
     response = caller("GET", "me")
     problem(response, 429, "throttled")
     assert 0 < int(response["Retry-After"]) <= 60
+
+
+def test_a_clock_that_is_set_back_locks_nobody_out(
+    operator: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Reading, "THROTTLE_RATES", {"reading": "1/min"})
+    caller = with_key(operator)
+    assert [caller("GET", "me").status_code for _ in range(2)] == [200, 429]
+    monkeypatch.setattr(Reading, "timer", staticmethod(lambda: time.time() - 86_400))
+    assert [caller("GET", "me").status_code for _ in range(2)] == [200, 429]
 
 
 def test_each_key_has_a_limit_of_its_own(operator: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ class WrongClock:
     def __init__(self, folder: Path) -> None:
         self._offset = folder / "clock"
         self._next = cycle(WRONG_BY_S)
-        self._set(0)
+        self.set_wrong(0)
 
     @property
     def variables(self) -> dict[str, str]:
@@ -100,9 +100,10 @@ class WrongClock:
     def jump(self, crew: Crew, draw: random.Random) -> None:
         """Set the clock; a volunteer is lost with a task in hand."""
         crew.replace(draw.choice(VOLUNTEERS))
-        self._set(next(self._next))
+        self.set_wrong(next(self._next))
 
-    def _set(self, seconds: int) -> None:
+    def set_wrong(self, seconds: int) -> None:
+        """From now on it is ahead by so many seconds, or behind where they are negative."""
         draft = self._offset.with_suffix(".new")
         draft.write_text(f"{seconds:+d}")
         os.replace(draft, self._offset)

@@ -6,11 +6,13 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
 import requests
 
+from tests.faults.breaking import WrongClock
 from tests.modelen_site.processes import ServerProcess, serving
 
 MB = 2**20
@@ -179,6 +181,18 @@ def test_a_body_that_drips_is_cut_off(hasty_server: ServerProcess) -> None:
         connection.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
         with pytest.raises(OSError):
             drip(connection, b"")
+
+
+@pytest.mark.needs("faketime")
+def test_a_stalled_client_is_cut_off_although_the_clock_is_set_back(tmp_path: Path) -> None:
+    clock = WrongClock(tmp_path)
+    with serving(APP, "2", str(64 * MB), **clock.variables) as server, connect(server) as stalled:
+        head = b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+        stalled.sendall(head)
+        assert b" 100 " in stalled.recv(1000)
+        clock.set_wrong(-86_400)
+        with suppress(ConnectionResetError):
+            assert stalled.recv(1) == b""
 
 
 def drip(connection: socket.socket, prefix: bytes) -> None:

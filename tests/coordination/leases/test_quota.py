@@ -73,6 +73,15 @@ def test_who_has_used_it_up_waits_and_is_told_so(broken, post_whole, result_file
     assert broken.ask().status_code == 200
 
 
+def test_a_clock_that_is_set_back_locks_nobody_out(broken):
+    broken.lease()
+    Worker.objects.filter(name="broken").update(quota=1)
+    Lease.objects.update(state=Lease.State.EXPIRED)
+    assert broken.ask().json()["kod"] == "isci_mesgul"
+    Lease.objects.update(granted_at="2120-01-01T00:00:00Z")
+    assert broken.ask().status_code == 200
+
+
 def test_a_worker_without_errors_is_not_counted(broken, post_whole, result_file):
     Worker.objects.create(run=broken.run, name="good", quota=QUOTA.full)
     good = WorkerOf(broken.run, "good")
