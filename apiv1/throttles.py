@@ -37,6 +37,8 @@ def network(address: str | None) -> str:
 class Throttle(SimpleRateThrottle):
     """One policy per subclass; its rate is in the settings under its ``scope``."""
 
+    history: list[float]  # when requests were let through, the newest first
+
     def get_cache_key(self, request: Request, view: "APIView") -> str:
         return f"throttle:{self.scope}:{self.client(request)}"
 
