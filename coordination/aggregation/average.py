@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from coordination.aggregation.gram import gram_matrix
-from coordination.aggregation.native import LANES, Function
 from coordination.aggregation.passes import READ_FLOATS, Piece, over_slices
 from coordination.aggregation.rules import Choice, RanksRule, SharesRule
 from coordination.aggregation.rules.distance import clip_factors, steady
 from coordination.aggregation.rules.ranks import NETWORK_ROWS, mean_of_ranks, mean_of_sorted
 from coordination.aggregation.sums import squared_distance, weighted_sum
 from coordination.aggregation.vectors import FLOAT32, Slice, VectorFile
+from worker_client.contract.native import LANES, Function
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,10 @@ from itertools import product
 import numpy as np
 from llvmlite.ir import Value
 
-from coordination.aggregation.native import (
+from coordination.aggregation.passes import Piece, over_slices
+from coordination.aggregation.sweep import Block, kernel
+from coordination.aggregation.vectors import VectorFile
+from worker_client.contract.native import (
     ADDRESS,
     DOUBLE,
     FLOATS,
@@ -17,9 +20,6 @@ from coordination.aggregation.native import (
     Loops,
     has_wide_registers,
 )
-from coordination.aggregation.passes import Piece, over_slices
-from coordination.aggregation.sweep import Block, kernel
-from coordination.aggregation.vectors import VectorFile
 
 # So many rows are multiplied with as many at a time: their sums and they fit into registers, 32
 # that hold ``LANES`` values each, or 16 that hold half as many.

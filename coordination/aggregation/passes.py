@@ -14,9 +14,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from coordination.aggregation.native import LANES, Function, address
 from coordination.aggregation.sweep import sweep
 from coordination.aggregation.vectors import Rows, VectorFile
+from worker_client.contract.native import LANES, Function, address
 
 T = TypeVar("T")
 MAX_THREADS = 4

@@ -5,7 +5,8 @@ from functools import cache
 import numpy as np
 from llvmlite.ir import Value
 
-from coordination.aggregation.native import (
+from coordination.aggregation.sweep import Block, kernel
+from worker_client.contract.native import (
     ADDRESS,
     DOUBLE,
     DOUBLES,
@@ -17,7 +18,6 @@ from coordination.aggregation.native import (
     address,
     compiled,
 )
-from coordination.aggregation.sweep import Block, kernel
 
 ZEROS = DOUBLES([0.0] * LANES)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from llvmlite import ir
 from llvmlite.ir import Value
 
-from coordination.aggregation.native import (
+from worker_client.contract.native import (
     ADDRESS,
     FLOATS,
     INTEGER,

@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from worker_client.contract.encodings import CHUNK, CODECS, encoded_bytes
+from worker_client.contract.encodings.blocks import Int4, Int8
+from worker_client.contract.encodings.compiled import Compiled
 
 VECTORS = Path(__file__).parents[2] / "worker_client/contract/vectors/encodings-v1.json"
 COUNTS = (1, 2, 63, 64, 65, 127, 129, 255, 257, 4095, 4096, 4097, 4160, 10_001, CHUNK)
-EACH = pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+# Those that are compiled, and what stands for them where llvmlite is not.
+PLAIN = {f"{codec.id}-plain": codec for codec in (Int8(), Int4())}
+ALL = {**CODECS, **PLAIN}
+EACH = pytest.mark.parametrize("codec", ALL.values(), ids=ALL)
 
 
 def draw(count: int, seed: int = 0) -> np.ndarray:
@@ -54,9 +59,9 @@ def test_zeros_stay_zeros(codec):
 
 
 @pytest.mark.parametrize("value", [1e-45, 1e-38, -1e-38, 3e5])
-@pytest.mark.parametrize("name", ["bf16", "int8", "int4"])
+@pytest.mark.parametrize("name", ["bf16", "int8", "int4", *PLAIN])
 def test_the_least_and_the_largest_do_no_harm(name, value):
-    out = there_and_back(CODECS[name], np.full(300, value, "<f4"))
+    out = there_and_back(ALL[name], np.full(300, value, "<f4"))
     np.testing.assert_allclose(out, value, rtol=5e-3, atol=1e-37)
 
 
@@ -70,10 +75,11 @@ def test_bf16_is_what_torch_makes():
     assert np.array_equal(there_and_back(CODECS["bf16"], values), expected)
 
 
-@pytest.mark.parametrize(("name", "block", "most"), [("int8", 256, 127), ("int4", 128, 7)])
-def test_whole_numbers_are_within_half_a_step(name, block, most):
+@pytest.mark.parametrize("codec", PLAIN.values(), ids=PLAIN)
+def test_whole_numbers_are_within_half_a_step(codec):
+    block, most = codec.block, codec.most
     values = draw(block * 40)
-    error = np.abs(there_and_back(CODECS[name], values) - values).reshape(-1, block)
+    error = np.abs(there_and_back(codec, values) - values).reshape(-1, block)
     step = np.abs(values).reshape(-1, block).max(axis=1) / most
     assert (error <= step[:, None] * 0.5001).all()
 
@@ -96,6 +102,61 @@ def test_bytes_are_what_arithmetic_says():
     assert each["int8"] == pytest.approx(1 + 4 / 256, rel=1e-3)
     assert each["int4"] == pytest.approx(0.5 + 4 / 128, rel=1e-3)
     assert each["topk"] == pytest.approx((8 + 64 * 1.5 + 16) / 4096, rel=1e-3)
+
+
+SAME = pytest.mark.parametrize("plain", PLAIN.values(), ids=PLAIN)
+
+
+@SAME
+def test_what_stands_for_compiled_code_is_chosen_only_where_there_is_none(plain):
+    assert isinstance(CODECS[plain.id], Compiled)
+
+
+@SAME
+@settings(max_examples=150, deadline=None)
+@given(
+    values=arrays.arrays(
+        "<f4",
+        st.sampled_from((1, 127, 128, 255, 256, 300, 1025)),
+        elements=st.floats(width=32, allow_nan=False, allow_infinity=False),
+        fill=st.floats(-1, 1, width=32),
+    )
+)
+def test_compiled_code_makes_the_same_bytes_and_values(plain, values):
+    data = plain.encode(values)
+    assert CODECS[plain.id].encode(values).tobytes() == data.tobytes()
+    assert outcome(CODECS[plain.id], data, len(values)) == outcome(plain, data, len(values))
+
+
+@SAME
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), count=st.sampled_from((1, 128, 256, 300, 1025)))
+def test_compiled_code_refuses_what_the_other_refuses(plain, data, count):
+    raw = data.draw(arrays.arrays(np.uint8, plain.size(count)))
+    assert outcome(CODECS[plain.id], raw, count) == outcome(plain, raw, count)
+
+
+def outcome(codec, data: np.ndarray, count: int) -> bytes | str:
+    """The values' bytes, or why there are none."""
+    try:
+        return decode(codec, data, count).tobytes()
+    except ValueError as error:
+        return str(error)
+
+
+@SAME
+@pytest.mark.parametrize("wrong", [-1, 1])
+def test_compiled_code_reads_no_byte_too_many(plain, wrong):
+    data = np.zeros(plain.size(300) + wrong, np.uint8)
+    with pytest.raises(ValueError, match="take"):
+        decode(CODECS[plain.id], data, 300)
+
+
+@SAME
+@pytest.mark.parametrize("out", [np.zeros(600, "<f4")[::2], np.zeros(300, "<f8")])
+def test_compiled_code_writes_only_where_it_may(plain, out):
+    with pytest.raises(TypeError, match="float32"):
+        CODECS[plain.id].decode(plain.encode(draw(300)), out)
 
 
 # Known answers, so that others can write the same bytes
@@ -140,21 +201,23 @@ def test_any_bytes_decode_in_bounds_or_are_refused(codec, data, count):
 
 
 @pytest.mark.parametrize("scale", [np.nan, np.inf, -1.0, 1e7])
-@pytest.mark.parametrize("name", ["int8", "int4", "topk"])
+@pytest.mark.parametrize("name", ["int8", "int4", "topk", *PLAIN])
 def test_absurd_scales_are_refused(name, scale):
-    codec = CODECS[name]
+    codec = ALL[name]
     data = codec.encode(draw(500))
     data[:4] = np.frombuffer(np.float32(scale).tobytes(), np.uint8)
     with pytest.raises(ValueError, match="outside"):
         decode(codec, data, 500)
 
 
-def test_numbers_that_no_encoder_writes_are_refused():
-    for name, forged in (("int8", 0x80), ("int4", 0x00)):
-        data = CODECS[name].encode(draw(500))
-        data[-1] = forged
-        with pytest.raises(ValueError, match="below"):
-            decode(CODECS[name], data, 500)
+@pytest.mark.parametrize("place", [-1, 20])  # among the last values, in a whole block
+@pytest.mark.parametrize("name", ["int8", "int4", *PLAIN])
+def test_numbers_that_no_encoder_writes_are_refused(name, place):
+    codec = ALL[name]
+    data = codec.encode(draw(500))
+    data[place] = 0x80 if codec.id == "int8" else 0x00
+    with pytest.raises(ValueError, match="below"):
+        decode(codec, data, 500)
 
 
 @pytest.mark.parametrize("forged", [(0xFF, 0xFF, 0xFF), (5, 0x50, 0)])

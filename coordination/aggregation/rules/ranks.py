@@ -11,7 +11,9 @@ from functools import lru_cache
 import numpy as np
 from llvmlite.ir import Value, VectorType
 
-from coordination.aggregation.native import (
+from coordination.aggregation.rules.network import selection
+from coordination.aggregation.sweep import Block, kernel
+from worker_client.contract.native import (
     ADDRESS,
     DOUBLE,
     FLOAT,
@@ -22,8 +24,6 @@ from coordination.aggregation.native import (
     Loops,
     has_wide_registers,
 )
-from coordination.aggregation.rules.network import selection
-from coordination.aggregation.sweep import Block, kernel
 
 # A network's length grows faster than linearly with its rows, and so does the compiler's work.
 NETWORK_ROWS = 128

@@ -7,7 +7,6 @@ import pytest
 from llvmlite.ir import Value
 
 from coordination.aggregation import passes, vectors
-from coordination.aggregation.native import ADDRESS, INTEGER, LANES, Function, Loops
 from coordination.aggregation.passes import (
     OPENED_FLOATS,
     SLICE_COLUMNS,
@@ -18,6 +17,7 @@ from coordination.aggregation.passes import (
 from coordination.aggregation.sweep import Block, kernel
 from coordination.aggregation.vectors import Rows, TruncatedVector, VectorFile
 from tests.coordination.aggregation.files import vector_file
+from worker_client.contract.native import ADDRESS, INTEGER, LANES, Function, Loops
 
 COUNT = 2 * SLICE_COLUMNS + 11
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordination.aggregation.native import LANES
 from coordination.aggregation.passes import over_slices
 from coordination.aggregation.sums import squared_distance, weighted_sum
 from tests.coordination.aggregation.files import vector_file
+from worker_client.contract.native import LANES
 
 
 def summed(folder: Path, rows: np.ndarray, factors: list[float]) -> np.ndarray:

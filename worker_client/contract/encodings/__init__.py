@@ -7,12 +7,13 @@ can neither be larger nor smaller than arithmetic says.
 """
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
 
-from worker_client.contract.encodings.blocks import Bf16, Int4, Int8
+from worker_client.contract.encodings.blocks import Bf16, Blocks, Int4, Int8
 from worker_client.contract.encodings.topk import TopK
 
 CHUNK = 65_536  # values; 256 KiB of float32 stay in a processor's second cache
@@ -41,8 +42,18 @@ class Codec(Protocol):
         """
 
 
+def _quickest(codec: Blocks) -> Codec:
+    """The same codec compiled, where llvmlite is installed: the server demands it, the worker's
+    program does without."""
+    if find_spec("llvmlite") is None:
+        return codec
+    from worker_client.contract.encodings.compiled import Compiled
+
+    return Compiled(codec)
+
+
 CODECS: Mapping[str, Codec] = MappingProxyType(
-    {codec.id: codec for codec in (Bf16(), Int8(), Int4(), TopK())}
+    {codec.id: codec for codec in (Bf16(), _quickest(Int8()), _quickest(Int4()), TopK())}
 )
 
 

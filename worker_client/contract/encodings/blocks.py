@@ -1,6 +1,7 @@
 """Every value in fewer bits: ``bf16``, and whole numbers times a scale per block."""
 
 import threading
+from typing import Protocol
 
 import numpy as np
 
@@ -36,22 +37,39 @@ class Bf16:
         bits <<= np.uint32(16)
 
 
-class Int8:
-    """Blocks of 256 values: a float32 scale and whole numbers from -127 to 127.
+class Blocks(Protocol):
+    """Blocks of ``block`` values: a float32 scale and whole numbers from ``-most`` to ``most``.
 
-    ``scale = max|v| / 127``, ``q = rint(v * (127 / max|v|))``; a block whose scale would be no
+    ``scale = max|v| / most``, ``q = rint(v * (most / max|v|))``; a block whose scale would be no
     normal float32 is all zeros. A chunk is its scales, then its numbers.
     """
 
+    id: str
+    feeds_back: bool
+    block: int
+    most: int
+    # What is added to ``q`` to leave, in the low bits of a float32, what is sent.
+    shift: np.float32
+
+    def size(self, count: int) -> int: ...
+
+    def encode(self, values: np.ndarray) -> np.ndarray: ...
+
+    def decode(self, data: np.ndarray, out: np.ndarray) -> None: ...
+
+
+class Int8(Blocks):
+    """Blocks of 256 values with numbers from -127 to 127, a byte each."""
+
     id = "int8"
     feeds_back = False
-    block, most = 256, 127
+    block, most, shift = 256, 127, ROUNDER
 
     def size(self, count: int) -> int:
         return 4 * _blocks(count, self.block) + count
 
     def encode(self, values: np.ndarray) -> np.ndarray:
-        scales, numbers = quantise(values, self.block, self.most, ROUNDER)
+        scales, numbers = quantise(values, self.block, self.most, self.shift)
         made = np.empty(self.size(len(values)), np.uint8)
         made[: scales.nbytes] = scales.view(np.uint8)
         made[scales.nbytes :] = numbers.view("<u4")[: len(values)]  # keeps the lowest byte
@@ -61,24 +79,24 @@ class Int8:
         scales, numbers = split(data, len(out), self.block)
         signed = numbers.view(np.int8)
         if (signed == -128).any():
-            raise ValueError("a number below -127")
+            raise out_of_range(self)
         out[:] = signed
         scale_up(out, scales, self.block)
 
 
-class Int4:
-    """Blocks of 128 values: as ``int8`` with 7 for 127; each number plus 8 in four bits, the
-    earlier of two in the lower ones."""
+class Int4(Blocks):
+    """Blocks of 128 values with numbers from -7 to 7: each plus 8 in four bits, the earlier of two
+    in the lower ones."""
 
     id = "int4"
     feeds_back = False
-    block, most = 128, 7
+    block, most, shift = 128, 7, ROUNDER + np.float32(8)
 
     def size(self, count: int) -> int:
         return 4 * _blocks(count, self.block) + (count + 1) // 2
 
     def encode(self, values: np.ndarray) -> np.ndarray:
-        scales, numbers = quantise(values, self.block, self.most, ROUNDER + np.float32(8))
+        scales, numbers = quantise(values, self.block, self.most, self.shift)
         pairs = numbers.view("<u4").astype(np.uint8).view("<u2")[: (len(values) + 1) // 2]
         made = np.empty(self.size(len(values)), np.uint8)
         made[: scales.nbytes] = scales.view(np.uint8)
@@ -92,10 +110,15 @@ class Int4:
         pairs &= np.uint16(0x0F0F)
         numbers = pairs.view(np.uint8)[: len(out)]
         if not numbers.all():
-            raise ValueError("a number below -7")
+            raise out_of_range(self)
         numbers -= np.uint8(8)
         out[:] = numbers.view(np.int8)
         scale_up(out, scales, self.block)
+
+
+def out_of_range(codec: Blocks) -> ValueError:
+    """The error that there is a number which no encoder makes."""
+    return ValueError(f"a number below -{codec.most}")
 
 
 class Scratch(threading.local):

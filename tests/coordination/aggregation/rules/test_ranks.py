@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordination.aggregation.native import LANES
 from coordination.aggregation.passes import over_slices
 from coordination.aggregation.rules.network import batcher, selection
 from coordination.aggregation.rules.ranks import NETWORK_ROWS, mean_of_ranks, mean_of_sorted
 from tests.coordination.aggregation.files import vector_file
+from worker_client.contract.native import LANES
 
 PARTS = {
     "median": lambda n: ((n - 1) // 2, n // 2 + 1),

@@ -1,10 +1,9 @@
-"""Loops over float32 matrices, compiled for this processor.
+"""Loops over vectors and matrices, compiled for this processor. They need llvmlite.
 
 numpy goes through memory with every operation, and Python's threads wait for each other between
-two of them. Where a value takes hundreds of operations, or one for each result of a round, they are
-put together as instructions of LLVM that keep their values in registers. What a loop computes does
-not depend on how it is compiled: nothing is reordered, and multiplication and addition are never
-fused, unless a loop says so.
+two of them. Where a value takes many operations, they are put together as instructions of LLVM that
+keep their values in registers. What a loop computes does not depend on how it is compiled: nothing
+is reordered, and multiplication and addition are never fused, unless a loop says so.
 """
 
 from collections.abc import Callable, Iterable
@@ -87,11 +86,19 @@ class Loops(ir.IRBuilder):
         """Of ``LANES`` floats, in whatever order is fastest."""
         return self._intrinsic("vector.reduce.fadd", FLOAT, (FLOAT(-0.0), values), ("reassoc",))
 
+    def largest_of(self, numbers: ir.Value) -> ir.Value:
+        """Of a vector of whole numbers with a sign."""
+        return self._intrinsic("vector.reduce.smax", numbers.type.element, (numbers,))
+
+    def smallest_of(self, numbers: ir.Value) -> ir.Value:
+        return self._intrinsic("vector.reduce.smin", numbers.type.element, (numbers,))
+
     def _intrinsic(
-        self, name: str, answer: ir.Type, values: tuple[ir.Value, ...], flags: tuple[str, ...]
+        self, name: str, answer: ir.Type, values: tuple[ir.Value, ...], flags: tuple[str, ...] = ()
     ) -> ir.Value:
         signature = ir.FunctionType(answer, [value.type for value in values])
-        kind = f"v{values[-1].type.count}f32"
+        vector = values[-1].type
+        kind = f"v{vector.count}{'f32' if vector.element == FLOAT else vector.element}"
         function = self.module.declare_intrinsic(f"llvm.{name}.{kind}", fnty=signature)
         return self.call(function, values, fastmath=flags)
 

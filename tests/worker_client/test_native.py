@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from coordination.aggregation.native import (
+from worker_client.contract.native import (
     ADDRESS,
     INTEGER,
     LANES,
