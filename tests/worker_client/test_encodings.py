@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from worker_client.contract.encodings import CHUNK, CODECS, encoded_bytes
-from worker_client.contract.encodings.blocks import Int4, Int8
-from worker_client.contract.encodings.compiled import Compiled
+from worker_client.contract.encodings.blocks import Bf16, Int4, Int8
+from worker_client.contract.encodings.compiled import CompiledBf16, CompiledBlocks
 
 VECTORS = Path(__file__).parents[2] / "worker_client/contract/vectors/encodings-v1.json"
 COUNTS = (1, 2, 63, 64, 65, 127, 129, 255, 257, 4095, 4096, 4097, 4160, 10_001, CHUNK)
 # Those that are compiled, and what stands for them where llvmlite is not.
-PLAIN = {f"{codec.id}-plain": codec for codec in (Int8(), Int4())}
+PLAIN = {f"{codec.id}-plain": codec for codec in (Bf16(), Int8(), Int4())}
+BLOCKS = [name for name in PLAIN if "int" in name]
 ALL = {**CODECS, **PLAIN}
 EACH = pytest.mark.parametrize("codec", ALL.values(), ids=ALL)
 
@@ -75,8 +76,9 @@ def test_bf16_is_what_torch_makes():
     assert np.array_equal(there_and_back(CODECS["bf16"], values), expected)
 
 
-@pytest.mark.parametrize("codec", PLAIN.values(), ids=PLAIN)
-def test_whole_numbers_are_within_half_a_step(codec):
+@pytest.mark.parametrize("name", BLOCKS)
+def test_whole_numbers_are_within_half_a_step(name):
+    codec = ALL[name]
     block, most = codec.block, codec.most
     values = draw(block * 40)
     error = np.abs(there_and_back(codec, values) - values).reshape(-1, block)
@@ -105,11 +107,12 @@ def test_bytes_are_what_arithmetic_says():
 
 
 SAME = pytest.mark.parametrize("plain", PLAIN.values(), ids=PLAIN)
+IN_BLOCKS = pytest.mark.parametrize("plain", [PLAIN[name] for name in BLOCKS], ids=BLOCKS)
 
 
 @SAME
 def test_what_stands_for_compiled_code_is_chosen_only_where_there_is_none(plain):
-    assert isinstance(CODECS[plain.id], Compiled)
+    assert isinstance(CODECS[plain.id], CompiledBf16 | CompiledBlocks)
 
 
 @SAME
@@ -128,7 +131,7 @@ def test_compiled_code_makes_the_same_bytes_and_values(plain, values):
     assert outcome(CODECS[plain.id], data, len(values)) == outcome(plain, data, len(values))
 
 
-@SAME
+@IN_BLOCKS
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), count=st.sampled_from((1, 128, 256, 300, 1025)))
 def test_compiled_code_refuses_what_the_other_refuses(plain, data, count):
@@ -144,7 +147,7 @@ def outcome(codec, data: np.ndarray, count: int) -> bytes | str:
         return str(error)
 
 
-@SAME
+@IN_BLOCKS
 @pytest.mark.parametrize("wrong", [-1, 1])
 def test_compiled_code_reads_no_byte_too_many(plain, wrong):
     data = np.zeros(plain.size(300) + wrong, np.uint8)
@@ -152,7 +155,7 @@ def test_compiled_code_reads_no_byte_too_many(plain, wrong):
         decode(CODECS[plain.id], data, 300)
 
 
-@SAME
+@IN_BLOCKS
 @pytest.mark.parametrize("out", [np.zeros(600, "<f4")[::2], np.zeros(300, "<f8")])
 def test_compiled_code_writes_only_where_it_may(plain, out):
     with pytest.raises(TypeError, match="float32"):
@@ -201,7 +204,7 @@ def test_any_bytes_decode_in_bounds_or_are_refused(codec, data, count):
 
 
 @pytest.mark.parametrize("scale", [np.nan, np.inf, -1.0, 1e7])
-@pytest.mark.parametrize("name", ["int8", "int4", "topk", *PLAIN])
+@pytest.mark.parametrize("name", ["int8", "int4", "topk", *BLOCKS])
 def test_absurd_scales_are_refused(name, scale):
     codec = ALL[name]
     data = codec.encode(draw(500))
@@ -211,7 +214,7 @@ def test_absurd_scales_are_refused(name, scale):
 
 
 @pytest.mark.parametrize("place", [-1, 20])  # among the last values, in a whole block
-@pytest.mark.parametrize("name", ["int8", "int4", *PLAIN])
+@pytest.mark.parametrize("name", ["int8", "int4", *BLOCKS])
 def test_numbers_that_no_encoder_writes_are_refused(name, place):
     codec = ALL[name]
     data = codec.encode(draw(500))

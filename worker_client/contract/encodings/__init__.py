@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from worker_client.contract.encodings.blocks import Bf16, Blocks, Int4, Int8
+from worker_client.contract.encodings.blocks import Bf16, Int4, Int8
 from worker_client.contract.encodings.topk import TopK
 
 CHUNK = 65_536  # values; 256 KiB of float32 stay in a processor's second cache
@@ -42,19 +42,17 @@ class Codec(Protocol):
         """
 
 
-def _quickest(codec: Blocks) -> Codec:
-    """The same codec compiled, where llvmlite is installed: the server demands it, the worker's
-    program does without."""
+def _all() -> tuple[Codec, ...]:
+    """Compiled where llvmlite is installed: the server demands it, the worker's program does
+    without."""
     if find_spec("llvmlite") is None:
-        return codec
-    from worker_client.contract.encodings.compiled import Compiled
+        return Bf16(), Int8(), Int4(), TopK()
+    from worker_client.contract.encodings.compiled import CompiledBf16, CompiledBlocks
 
-    return Compiled(codec)
+    return CompiledBf16(), CompiledBlocks(Int8()), CompiledBlocks(Int4()), TopK()
 
 
-CODECS: Mapping[str, Codec] = MappingProxyType(
-    {codec.id: codec for codec in (Bf16(), _quickest(Int8()), _quickest(Int4()), TopK())}
-)
+CODECS: Mapping[str, Codec] = MappingProxyType({codec.id: codec for codec in _all()})
 
 
 def encoded_bytes(codec: Codec, count: int) -> int:
