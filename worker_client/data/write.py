@@ -11,7 +11,7 @@ import numpy as np
 from worker_client.contract.recipe import IGNORED_LABEL
 from worker_client.contract.tensors import build_header
 
-COPIED_ROWS = 4096
+COPIED_VALUES = 2**18  # of rows at a time: a mebibyte, however long they are
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def write_shard(
 
 def _targets(rows: np.ndarray, byte_lengths: np.ndarray) -> dict[str, str]:
     tokens = size = 0
-    for start in range(0, len(rows), COPIED_ROWS):
-        labels = rows[start : start + COPIED_ROWS, -1, 1:]
+    for some in _parts(rows):
+        labels = some[:, -1, 1:]
         targets = labels[labels != IGNORED_LABEL]
         tokens, size = tokens + targets.size, size + int(byte_lengths[targets].sum())
     return {"token": str(tokens), "bayt": str(size)}
@@ -67,5 +67,10 @@ def _targets(rows: np.ndarray, byte_lengths: np.ndarray) -> dict[str, str]:
 def _pieces(header: bytes, rows: np.ndarray) -> Iterator[bytes]:
     yield header
     for plane in range(rows.shape[1]):
-        for start in range(0, len(rows), COPIED_ROWS):
-            yield rows[start : start + COPIED_ROWS, plane].tobytes()
+        for some in _parts(rows):
+            yield some[:, plane].tobytes()
+
+
+def _parts(rows: np.ndarray) -> Iterator[np.ndarray]:
+    count = max(1, COPIED_VALUES // rows.shape[-1])
+    return (rows[start : start + count] for start in range(0, len(rows), count))
