@@ -76,9 +76,8 @@ def test_bf16_is_what_torch_makes():
     assert np.array_equal(there_and_back(CODECS["bf16"], values), expected)
 
 
-@pytest.mark.parametrize("name", BLOCKS)
-def test_whole_numbers_are_within_half_a_step(name):
-    codec = ALL[name]
+@pytest.mark.parametrize("codec", [Int8(), Int4()], ids=BLOCKS)
+def test_whole_numbers_are_within_half_a_step(codec):
     block, most = codec.block, codec.most
     values = draw(block * 40)
     error = np.abs(there_and_back(codec, values) - values).reshape(-1, block)
