@@ -72,9 +72,7 @@ class CompiledBf16(Bf16):
 
 class CompiledBlocks:
     """A codec of blocks whose whole blocks compiled code takes, and ``plain`` the last few values.
-
-    Compiling takes a tenth of a second at the first call.
-    """
+    The first call compiles."""
 
     feeds_back = False
 
