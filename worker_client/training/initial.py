@@ -1,5 +1,6 @@
 """Round 1's snapshot, made by the coordinator: the same bytes for the same seed."""
 
+from collections.abc import Mapping
 from math import sqrt
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import torch
 
 from worker_client.contract.formats import Format, ScratchFormat, TensorSpec
-from worker_client.training.files import Written, write_weights
+from worker_client.training.files import Written, read_weights, write_weights
 
 DEVIATION = 0.02
 
@@ -43,5 +44,17 @@ def _draw_adapter(spec: TensorSpec, generator: torch.Generator) -> np.ndarray:
 
 def write_initial(fmt: Format, seed: int, path: Path) -> Written:
     """Write snapshot 1 to ``path``; its metadata names format and round, and no time."""
-    metadata = {"format": "pt", "bicim": fmt.id, "tur": "1"}
-    return write_weights(path, fmt, initial_tensors(fmt, seed), metadata)
+    return _write_first(fmt, initial_tensors(fmt, seed), path)
+
+
+def write_continued(fmt: Format, weights: Path, path: Path) -> Written:
+    """Write the values of ``weights``, a snapshot of whatever round and run, as snapshot 1.
+
+    Raises:
+        SnapshotRefused: it does not hold the format's tensors, or values are not finite.
+    """
+    return _write_first(fmt, read_weights(weights, fmt), path)
+
+
+def _write_first(fmt: Format, tensors: Mapping[str, np.ndarray], path: Path) -> Written:
+    return write_weights(path, fmt, tensors, {"format": "pt", "bicim": fmt.id, "tur": "1"})

@@ -167,6 +167,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--hold", action="store_true", help="create it without opening it")
         parser.add_argument(
+            "--start-from",
+            type=Path,
+            metavar="FILE",
+            help="snapshot of the same format that the run goes on from, such as another run's "
+            "last (default: random weights)",
+        )
+        parser.add_argument(
             "--closed",
             dest="open_to_all",
             action="store_false",
@@ -189,12 +196,7 @@ class Command(BaseCommand):
             snapshot = Path(folder) / "snapshot-1.safetensors"
             raw = raw_text(run, options) if options["raw"] else None
             run_worker_client(
-                "init-snapshot",
-                run.format,
-                "--seed",
-                str(run.seed),
-                "--out",
-                str(snapshot),
+                "init-snapshot", run.format, *start_option(run, options), "--out", str(snapshot)
             )
             try:
                 start = not options["hold"]
@@ -237,6 +239,13 @@ def run_from_options(options: dict) -> Run:
         shards=shards,
         **given,
     )
+
+
+def start_option(run: Run, options: dict) -> tuple[str, str]:
+    """What round 1 starts from."""
+    if options["start_from"]:
+        return "--from", str(options["start_from"].resolve())
+    return "--seed", str(run.seed)
 
 
 def _can_be_verified(options: dict) -> bool:
