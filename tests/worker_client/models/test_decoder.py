@@ -14,7 +14,7 @@ from worker_client.training.initial import initial_tensors, write_initial
 # Embedding, then per layer: norms, attention, MLP, by arithmetic from the geometry.
 PARAMETERS = {
     "scratch-tiny": 119_168,
-    "scratch-xs": 2_361_280,
+    "scratch-xs": 2_099_136,
     "scratch-s": 28_317_312,
     "scratch-m": 113_266_944,
     "scratch-l": 479_789_312,
