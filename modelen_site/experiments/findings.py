@@ -54,7 +54,7 @@ def find(grid: Grid, facts: Facts) -> Report:
         dtype="; ".join(sorted({outcome.dtype for outcome in every})),
         step_seconds=facts.step_seconds,
         target_loss=target,
-        cells=len(plan.settings) * (len(plan.learning_rates) + len(plan.seeds) - 1),
+        cells=plan.cells,
         cells_done=len(tried) + sum(len(found) - 1 for found in outcomes.values() if found),
         failures=[_failure(outcome) for outcome in tried if outcome.failure],
         rows=rows,
@@ -77,6 +77,7 @@ def _outcomes(grid: Grid, setting: Setting) -> list[Outcome]:
 def _row(plan: Plan, outcomes: list[Outcome], facts: Facts) -> Row:
     setting, lr = outcomes[0].cell.setting, outcomes[0].cell.lr
     work, losses = plan.work(setting), [outcome.last.loss for outcome in outcomes]
+    rates = plan.rates_of(setting)
     last = [outcome.last for outcome in outcomes]
     rounds = work.rounds if setting.is_rounds else work.steps
     share = rounds * setting.clients * len(outcomes)
@@ -85,8 +86,8 @@ def _row(plan: Plan, outcomes: list[Outcome], facts: Facts) -> Row:
     return Row(
         setting=setting,
         lr=lr,
-        at_edge=len(plan.learning_rates) > 1
-        and lr in (min(plan.learning_rates), max(plan.learning_rates)),
+        at_edge=len(rates) > 1 and lr in (min(rates), max(rates)),
+        was_given=len(rates) == 1 < len(plan.learning_rates),
         seeds=[outcome.cell.seed for outcome in outcomes],
         losses=losses,
         by_language={

@@ -52,12 +52,11 @@ class Grid:
         shutil.rmtree(self.folder / "work" / cell.key, ignore_errors=True)
 
     def choosing(self, settings: Sequence[Setting]) -> list[Cell]:
-        """Each of ``settings`` with every learning rate, on the first seed."""
-        plan = self.plan
+        """Each of ``settings`` with every learning rate, on its first seed."""
         return [
-            Cell(setting=setting, lr=lr, seed=plan.seeds[0])
+            Cell(setting=setting, lr=lr, seed=self.plan.seeds_of(setting)[0])
             for setting in settings
-            for lr in plan.learning_rates
+            for lr in self.plan.rates_of(setting)
         ]
 
     def repeating(self, settings: Sequence[Setting]) -> list[Cell]:
@@ -66,13 +65,12 @@ class Grid:
             Cell(setting=setting, lr=lr, seed=seed)
             for setting in settings
             if (lr := self.chosen(setting)) is not None
-            for seed in self.plan.seeds[1:]
+            for seed in self.plan.seeds_of(setting)[1:]
         ]
 
     def chosen(self, setting: Setting) -> float | None:
         """The learning rate with the least validation loss; None where none is known yet."""
-        seed, rates = self.plan.seeds[0], self.plan.learning_rates
-        cells = (Cell(setting=setting, lr=lr, seed=seed) for lr in rates)
+        cells = self.choosing([setting])
         outcomes = [outcome for cell in cells if (outcome := self.outcome(cell))]
         judged = [(o.validation, o.cell.lr) for o in outcomes if o.validation is not None]
         return min(judged)[1] if judged else None
@@ -90,7 +88,7 @@ class Grid:
         later = [
             Cell(setting=setting, lr=self.chosen(setting) or 1.0, seed=seed)
             for setting in self.plan.settings
-            for seed in self.plan.seeds[1:]
+            for seed in self.plan.seeds_of(setting)[1:]
         ]
         return sum(map(self.cost, self.missing([*self.choosing(self.plan.settings), *later])))
 

@@ -20,6 +20,8 @@ Clients = Annotated[int, Field(ge=1, le=64)]
 InnerSteps = Annotated[int, Field(ge=1, le=10_000)]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 Percent = Annotated[float, Field(ge=0)]
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0, lt=2**53)], ...], Field(min_length=1)]
+LearningRates = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1)]
 
 
 class PlanRefused(Exception):
@@ -75,7 +77,8 @@ class Setting(Part):
 class Arm(Part):
     """Settings of one kind: all combinations of what is listed.
 
-    ``encodings`` are pairs ``up/down``, such as ``int4/int4`` or ``topk/int4``.
+    ``encodings`` are pairs ``up/down``, such as ``int4/int4`` or ``topk/int4``. ``seeds`` and
+    ``learning_rates``: instead of the plan's, for an arm that is not worth as many hours.
     """
 
     name: str = Field(min_length=1, max_length=40)
@@ -86,6 +89,8 @@ class Arm(Part):
     divisions: tuple[Division, ...] = Field(default=("equal",), min_length=1)
     outer_lr: float = Field(default=1.0, gt=0, le=10)
     outer_momentum: float = Field(default=0.5, ge=0, lt=1)
+    seeds: Seeds | None = None
+    learning_rates: LearningRates | None = None
 
     @model_validator(mode="after")
     def _make_sense(self) -> Self:
@@ -179,8 +184,8 @@ class Plan(Part):
     seq_len: int = Field(ge=8, le=8192)
     batch_size: int = Field(ge=1, le=1024)
     tokens: int = Field(ge=1)
-    seeds: tuple[Annotated[int, Field(ge=0, lt=2**53)], ...] = Field(min_length=1)
-    learning_rates: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(min_length=1)
+    seeds: Seeds
+    learning_rates: LearningRates
     points: int = Field(default=10, ge=1, le=1000)
     step_seconds: Annotated[float, Field(gt=0)] | None = None
     target_loss: Annotated[float, Field(gt=0)] | None = None
@@ -215,6 +220,20 @@ class Plan(Part):
     @property
     def settings(self) -> list[Setting]:
         return [setting for arm in self.arms for setting in arm.settings()]
+
+    def seeds_of(self, setting: Setting) -> tuple[int, ...]:
+        return self._arm(setting).seeds or self.seeds
+
+    def rates_of(self, setting: Setting) -> tuple[float, ...]:
+        return self._arm(setting).learning_rates or self.learning_rates
+
+    def _arm(self, setting: Setting) -> Arm:
+        return next(arm for arm in self.arms if setting in arm.settings())
+
+    @property
+    def cells(self) -> int:
+        """How many models the whole grid trains."""
+        return sum(len(self.rates_of(s)) + len(self.seeds_of(s)) - 1 for s in self.settings)
 
     @property
     def stages(self) -> list[list[Setting]]:

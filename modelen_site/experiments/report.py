@@ -23,14 +23,16 @@ class Row(BaseModel):
     """What became of one setting, over its seeds.
 
     ``at_edge``: the learning rate is the least or the largest that was offered, so that a better
-    one may lie outside. Bytes are of one client, except ``total_bytes``: all clients over the
-    whole run, both ways, without shards and first snapshots. ``utilisation``: the share of its
-    time that a client trains, on a link of so many Mbit/s. ``seconds_to_target``: the same links.
+    one may lie outside; ``was_given``: its arm offers no other. Bytes are of one client, except
+    ``total_bytes``: all clients over the whole run, both ways, without shards and first
+    snapshots. ``utilisation``: the share of its time that a client trains, on a link of so many
+    Mbit/s. ``seconds_to_target``: the same links.
     """
 
     setting: Setting
     lr: float
     at_edge: bool
+    was_given: bool = False
     seeds: list[int]
     losses: list[float]
     by_language: dict[str, float]

@@ -64,13 +64,12 @@ class Story:
         """Take a few steps and say how long all will take."""
         plan, steps = self.plan, self.grid.steps_left()
         speed = self._speed(is_needed=steps > 0)
-        cells = len(plan.settings) * (len(plan.learning_rates) + len(plan.seeds) - 1)
         side_by_side = processes if self.how == "simulation" else self._clients_at_a_time()
-        looks = cells * (plan.points + 1) if steps else 0
+        looks = plan.cells * (plan.points + 1) if steps else 0
         seconds = speed.seconds(steps, looks, side_by_side)
         self._say(
-            f"{plan.title}: {cells} cells, {steps} steps to take at {1e3 * speed.step:.1f} ms, "
-            f"{side_by_side} at a time: about {_duration(seconds)}"
+            f"{plan.title}: {plan.cells} cells, {steps} steps to take at "
+            f"{1e3 * speed.step:.1f} ms, {side_by_side} at a time: about {_duration(seconds)}"
         )
         self._say(f"Kept in {self.grid.outcomes}; stopped, the same command goes on from there")
         return speed

@@ -167,14 +167,14 @@ def _losses(report: Report, labels: Labels) -> Table:
         _(
             "In nats per token, the mean over the seeds and their standard deviation, then of each "
             "language. A learning rate with * is the least or largest on offer: a better one may "
-            "lie outside."
+            "lie outside. One with † was not chosen: its arm has no other."
         ),
         heads,
         [
             (
                 labels[row.setting],
                 f"{row.rounds} × {row.steps}",
-                f"{row.lr:g}{'*' if row.at_edge else ''}",
+                f"{row.lr:g}{'*' if row.at_edge else '†' if row.was_given else ''}",
                 str(len(row.seeds)),
                 _fixed(row.loss, 4),
                 MISSING if row.spread is None else _fixed(row.spread, 4),

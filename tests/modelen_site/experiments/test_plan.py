@@ -33,6 +33,15 @@ def test_what_bars_speak_of_is_trained_first():
     assert [[s.clients for s in settings] for settings in plan.stages] == [[2, 4], [1]]
 
 
+def test_an_arm_may_have_seeds_and_learning_rates_of_its_own():
+    few = DILOCO | {"name": "few", "seeds": [5], "learning_rates": [1e-3]}
+    plan = make_plan(arms=[DILOCO, few], seeds=[0, 1], learning_rates=[1e-2, 1e-3])
+    one, other = plan.settings
+    assert (plan.seeds_of(one), plan.rates_of(one)) == ((0, 1), (1e-2, 1e-3))
+    assert (plan.seeds_of(other), plan.rates_of(other)) == ((5,), (1e-3,))
+    assert plan.cells == 3 + 1
+
+
 def test_fedavg_takes_the_mean_itself():
     (setting,) = make_plan(arms=[DILOCO | {"kind": "fedavg", "outer_momentum": 0.9}]).settings
     assert (setting.outer_lr, setting.outer_momentum) == (1.0, 0.0)

@@ -52,7 +52,8 @@ def outcome(cell, validation, loss, up=0, down=0):
 def grid(tmp_path):
     def make(losses, **fields):
         """``losses``: (arm's place, lr, seed) -> (validation, test loss, up, down)."""
-        plan = make_plan(arms=ARMS, seeds=[0, 1], learning_rates=[1e-3, 1e-2, 1e-1], **fields)
+        given = {"arms": ARMS, "seeds": [0, 1], "learning_rates": [1e-3, 1e-2, 1e-1]}
+        plan = make_plan(**given | fields)
         made = Grid(plan, tmp_path, tmp_path / "cells")
         for (place, lr, seed), (validation, loss, *sizes) in losses.items():
             cell = Cell(setting=plan.settings[place], lr=lr, seed=seed)
@@ -82,6 +83,14 @@ def test_a_rate_at_the_edge_of_the_grid_is_marked(grid):
     report = find(made, FACTS)
     assert report.rows[0].at_edge
     assert "0.1*" in as_markdown(report, [])
+
+
+def test_a_rate_that_an_arm_was_given_is_marked(grid):
+    own = ARMS[0] | {"learning_rates": [1e-1], "seeds": [0]}
+    report = find(grid({(0, 1e-1, 0): (2.0, 2.5)}, arms=[own, ARMS[1]]), FACTS)
+    assert (report.rows[0].at_edge, report.rows[0].was_given) == (False, True)
+    assert "0.1†" in as_markdown(report, [])
+    assert (report.cells_done, report.cells) == (1, 1 + 3 + 1)
 
 
 def test_what_diverged_is_told_and_never_chosen(grid):
