@@ -40,8 +40,8 @@ def find(grid: Grid, facts: Facts) -> Report:
     every = [outcome for found in outcomes.values() for outcome in found]
     tried = [outcome for cell in grid.choosing(plan.settings) if (outcome := grid.outcome(cell))]
     return Report(
-        **plan.model_dump(include={"name", "title", "description", "format", "seq_len"}),
-        **plan.model_dump(include={"batch_size", "tokens", "seeds", "learning_rates"}),
+        **plan.model_dump(include={"name", "title", "description", "format", "recipe"}),
+        **plan.model_dump(include={"seq_len", "batch_size", "tokens", "seeds", "learning_rates"}),
         how=facts.how,
         command=facts.command,
         version=facts.version,

@@ -13,7 +13,7 @@ from modelen_site.experiments.plan import Plan, Setting
 from modelen_site.experiments.texts import Documents, digest_of, whole_file
 
 # What an outcome follows from beside its cell; arms, seeds and rates may be added later.
-FIELDS = {"format", "seq_len", "batch_size", "tokens", "points", "text"}
+FIELDS = {"format", "recipe", "seq_len", "batch_size", "tokens", "points", "text"}
 
 
 def name_of(plan: Plan, documents: Documents, how: How) -> str:

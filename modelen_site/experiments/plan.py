@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from worker_client.contract.encodings import CODECS
 from worker_client.contract.formats import ScratchFormat, UnknownFormat, load_format
+from worker_client.contract.recipe import RECIPES
 from worker_client.contract.wire import RAW_ENCODING
 
 CATALOGUES = "catalogues"
@@ -181,6 +182,7 @@ class Plan(Part):
     title: str = Field(min_length=1, max_length=120)
     description: str = Field(default="", max_length=4000)
     format: str
+    recipe: str = RECIPES[0]
     seq_len: int = Field(ge=8, le=8192)
     batch_size: int = Field(ge=1, le=1024)
     tokens: int = Field(ge=1)
@@ -201,6 +203,8 @@ class Plan(Part):
             raise ValueError(str(error)) from None
         if not isinstance(fmt, ScratchFormat):
             raise ValueError(f"{self.format} is an adapter; experiments train whole models")
+        if self.recipe not in RECIPES:
+            raise ValueError(f"unknown recipe {self.recipe!r}; known: {', '.join(RECIPES)}")
         settings = self.settings
         if len(set(settings)) < len(settings):
             raise ValueError("two arms are the same; give each another name")

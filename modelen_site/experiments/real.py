@@ -105,7 +105,8 @@ class RealRun:
     def _options(self) -> Iterator[str]:
         plan, work, setting = self.plan, self.work, self.setting
         shards = shard_folder(self.texts.folder, work.workers, setting.division)
-        yield from (self.slug, "--format", plan.format, "--data", str(shards))
+        yield from (self.slug, "--format", plan.format, "--recete", plan.recipe)
+        yield from ("--data", str(shards))
         yield from ("--rounds", str(work.rounds), "--ic-adim", str(work.steps))
         yield from ("--bs", str(work.batch_size), "--seq", str(plan.seq_len))
         yield from ("--lr", repr(self.cell.lr), "--tohum", str(self.cell.seed))

@@ -87,6 +87,7 @@ class Report(BaseModel):
     command: str
     version: str
     format: str
+    recipe: str = "v1"
     parameters: int
     seq_len: int
     batch_size: int

@@ -94,6 +94,7 @@ class Simulation:
             inner_steps=work.steps,
             batch_size=work.batch_size,
             seq_len=plan.seq_len,
+            recipe=plan.recipe,
             lr=self.cell.lr,
             seed=self.cell.seed,
             shard=client,

@@ -46,8 +46,9 @@ def measure_speed(plan: Plan, texts: Texts) -> Speed:
         write_initial(fmt, 0, first)
         task = Train(
             lease_id="speed", round=1, rounds=1, inner_steps=STEPS, batch_size=plan.batch_size,
-            seq_len=plan.seq_len, lr=plan.learning_rates[0], seed=0, shard=0, mode="cpt",
-            snapshot=str(first), data=str(shard), out=str(folder / "result.safetensors"),
+            seq_len=plan.seq_len, recipe=plan.recipe, lr=plan.learning_rates[0], seed=0, shard=0,
+            mode="cpt", snapshot=str(first), data=str(shard),
+            out=str(folder / "result.safetensors"),
         )  # fmt: skip
         train_task(make_trainee(fmt, ModelStore(), choose_device("cpu", threads=1)), task, on_step)
         judge, started = Judge(plan, texts), time.monotonic()

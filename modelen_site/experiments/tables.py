@@ -47,6 +47,7 @@ def conditions(report: Report) -> Iterator[tuple[str, str]]:
     ) % {
         "tokens": _whole(report.tokens), "length": report.seq_len, "batch": report.batch_size,
     }  # fmt: skip
+    yield _("Recipe"), report.recipe
     yield (
         _("Text"),
         _("%(source)s: %(languages)s; %(tokens)s tokens to train on")

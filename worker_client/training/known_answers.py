@@ -1,19 +1,28 @@
-"""Recipe v1's known answers as this worker computes them.
+"""The recipes' known answers as this worker computes them.
 
-``python -m worker_client.training.known_answers > .../contract/vectors/recipe-v1.json`` made the
-committed file once; the loss and the optimiser are plain torch here, which the trainer's own
+``python -m worker_client.training.known_answers v1 > .../contract/vectors/recipe-v1.json`` made
+the committed file once; the loss and the optimiser are plain torch here, which the trainer's own
 are then held to. It is not made again unless a recipe is added.
 """
 
 import hashlib
 import json
+import sys
 from itertools import islice
 
 import torch
 from torch.nn import functional
 
 from worker_client.contract.formats import load_format
-from worker_client.contract.recipe import BETAS, CLIP_NORM, EPS, Schedule, generator_seed
+from worker_client.contract.recipe import (
+    BETAS,
+    CLIP_NORM,
+    EMBEDDING_FLOOR,
+    EPS,
+    WEIGHT_DECAY_SCRATCH,
+    Schedule,
+    generator_seed,
+)
 from worker_client.training.initial import initial_tensors
 from worker_client.training.rows import row_stream
 
@@ -23,8 +32,11 @@ SCHEDULES = [(1e-3, 3, 8), (2e-4, 100, 20), (5e-4, 1, 1)]
 TINY = "tiny-qwen3-lora-r4"
 
 
-def known_answers() -> dict:
-    """Everything in ``recipe-v1.json``."""
+def known_answers(recipe: str) -> dict:
+    """Everything in the recipe's file; of ``v2`` what it does otherwise than ``v1``."""
+    if recipe == "v2":
+        rates = [_schedule(*numbers, recipe) for numbers in SCHEDULES]
+        return {"recipe": recipe, "learning_rate": rates, "embedding": _embedding()}
     return {
         "recipe": "v1",
         "generator_seed": [_seed(*numbers) for numbers in SEEDED],
@@ -46,8 +58,8 @@ def _rows(seed: int, round_number: int, shard: int, rows: int, taken: int) -> di
     return {"tohum": seed, "tur": round_number, "parca": shard, "n": rows, "stream": stream}
 
 
-def _schedule(lr: float, rounds: int, inner_steps: int) -> dict:
-    schedule, last = Schedule(lr, rounds, inner_steps), (rounds, inner_steps - 1)
+def _schedule(lr: float, rounds: int, inner_steps: int, recipe: str = "v1") -> dict:
+    schedule, last = Schedule(lr, rounds, inner_steps, recipe), (rounds, inner_steps - 1)
     places = sorted({(1, 0), (1, inner_steps // 2), (1 + rounds // 2, 0), last})
     points = [{"tur": r, "adim": i, "lr": schedule.at(r, i)} for r, i in places]
     return {"lr": lr, "tur_sayisi": rounds, "ic_adim": inner_steps, "points": points}
@@ -84,6 +96,29 @@ def _adamw() -> dict:
     return {"start": start, "lr": rates, "gradients": gradients, "after": after}
 
 
+def _embedding() -> dict:
+    """Four steps on three tokens of two numbers. The last token is absent from all of them: its
+    gradients are tiny and point one way. The second comes once."""
+    start, rates = [[0.5, -1.0], [2.0, 0.25], [-0.5, 1.0]], [1e-3, 1e-3, 8e-4, 5e-4]
+    absent, tiny = [0.0, 2.0**-12], [2.0**-10, -(2.0**-11)]
+    gradients = [
+        [[0.25, -0.5], absent, tiny], [[0.125, 0.25], [0.5, 0.25], tiny],
+        [[-0.25, 0.125], absent, tiny], [[0.5, 0.0], absent, tiny],
+    ]  # fmt: skip
+    value = torch.tensor(start, dtype=torch.float64)
+    first, second, after = torch.zeros_like(value), torch.zeros_like(value), []
+    for step, (rate, gradient) in enumerate(zip(rates, gradients, strict=True), 1):
+        g = torch.tensor(gradient, dtype=torch.float64)
+        first = BETAS[0] * first + (1 - BETAS[0]) * g
+        second = BETAS[1] * second + (1 - BETAS[1]) * g**2
+        floored = torch.maximum(second, EMBEDDING_FLOOR * second.mean())
+        root = (floored / (1 - BETAS[1] ** step)).sqrt() + EPS
+        value = value * (1 - rate * WEIGHT_DECAY_SCRATCH)
+        value = value - rate * (first / (1 - BETAS[0] ** step)) / root
+        after.append(value.tolist())
+    return {"start": start, "lr": rates, "gradients": gradients, "after": after}
+
+
 def _initial(format_id: str, seed: int) -> dict:
     tensors = initial_tensors(load_format(format_id), seed)
     vector = b"".join(values.astype("<f4").tobytes() for values in tensors.values())
@@ -97,4 +132,4 @@ def _initial(format_id: str, seed: int) -> dict:
 
 
 if __name__ == "__main__":
-    print(json.dumps(known_answers(), indent=1))
+    print(json.dumps(known_answers(sys.argv[1]), indent=1))

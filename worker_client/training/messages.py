@@ -74,6 +74,7 @@ class Train(Line):
     seed: int
     shard: int
     mode: Literal["cpt", "sft"]
+    recipe: str = "v1"
     tokenizer_sha256: str | None = None
     encoding: str = RAW_ENCODING
     residual: str | None = None

@@ -1,4 +1,4 @@
-"""Recipe v1, the loop: from a snapshot and a shard to a result file."""
+"""The recipe's loop: from a snapshot and a shard to a result file."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import torch
 from torch.nn.utils import clip_grad_norm_
 
 from worker_client.contract.encodings import CODECS
-from worker_client.contract.recipe import BETAS, CLIP_NORM, EPS, Schedule
+from worker_client.contract.recipe import CLIP_NORM, Schedule
 from worker_client.contract.wire import RAW_ENCODING
 from worker_client.data.shard import open_shard
 from worker_client.training.deltas import write_delta
@@ -19,6 +19,7 @@ from worker_client.training.errors import NotFinite, OutOfMemory
 from worker_client.training.files import Written, write_weights
 from worker_client.training.loss import count_targets, summed_loss
 from worker_client.training.messages import Done, Step, Train
+from worker_client.training.optimiser import make_optimisers, set_lr
 from worker_client.training.rows import row_stream
 from worker_client.training.trainee import Trainee
 from worker_client.version import VERSION
@@ -102,26 +103,22 @@ def train_task(trainee: Trainee, task: Train, on_step: Callable[[Step], None]) -
     )
     trainee.load(Path(task.snapshot))
     parameters, place = list(trainee.parameters.values()), trainee.device.place
-    optimiser = torch.optim.AdamW(trainee.groups(), lr=task.lr, betas=BETAS, eps=EPS, fused=True)
-    schedule = Schedule(task.lr, task.rounds, task.inner_steps)
+    optimisers = make_optimisers(trainee, task.recipe)
+    schedule = Schedule(task.lr, task.rounds, task.inner_steps, task.recipe)
     rows = row_stream(task.seed, task.round, task.shard, shard.rows)
     micro, tally = MicroBatches(_first_size(task, place), trainee), Tally()
     for step in range(task.inner_steps):
         batch = shard.batch(list(islice(rows, task.batch_size)))
         input_ids, labels = (torch.from_numpy(part).to(place) for part in batch)
-        _set_lr(optimiser, schedule.at(task.round, step))
+        set_lr(optimisers, schedule.at(task.round, step))
         trainee.clear_gradients()
         loss = micro.accumulate(input_ids, labels)
         norm = clip_grad_norm_(parameters, CLIP_NORM)
         _check_finite(loss, float(norm), step)
-        optimiser.step()
+        for optimiser in optimisers:
+            optimiser.step()
         on_step(tally.add(loss, count_targets(labels), task.inner_steps))
     return _write(trainee, task, tally)
-
-
-def _set_lr(optimiser: torch.optim.Optimizer, lr: float) -> None:
-    for group in optimiser.param_groups:
-        group["lr"] = lr
 
 
 def _first_size(task: Train, place: torch.device) -> int:

@@ -50,6 +50,11 @@ class Trainee(ABC):
     def head(self) -> torch.Tensor:
         """``[vocab, width]``."""
 
+    @property
+    def embedding(self) -> torch.nn.Parameter | None:
+        """``[vocab, width]``; None where it is not trained."""
+        return None
+
     @abstractmethod
     def groups(self) -> list[dict]:
         """Parameter groups for AdamW with the recipe's weight decay."""
@@ -59,7 +64,7 @@ class Trainee(ABC):
             parameter.grad = None
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """A copy of the trained values, float32, in manifest order."""
+        """The trained values, float32, in manifest order; on a CPU no copies."""
         return {name: p.detach().float().cpu().numpy() for name, p in self.parameters.items()}
 
 

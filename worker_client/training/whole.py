@@ -13,6 +13,7 @@ from worker_client.training.device import Device
 from worker_client.training.files import read_weights
 from worker_client.training.trainee import Trainee
 
+EMBEDDING = "model.embed_tokens.weight"
 # From here on activations cost more memory than computing them twice costs time.
 CHECKPOINTED_LAYERS = 12
 
@@ -43,6 +44,10 @@ class WholeModel(Trainee):
     @property
     def head(self) -> torch.Tensor:
         return self.model.head
+
+    @property
+    def embedding(self) -> torch.nn.Parameter:
+        return self.parameters[EMBEDDING]
 
     def groups(self) -> list[dict]:
         """Weight decay on matrices, none on the norms' vectors."""

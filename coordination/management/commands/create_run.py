@@ -15,6 +15,7 @@ from coordination.preparing.store import RawText
 from coordination.rounds.create import create_run
 from worker_client.contract.corpora import CorpusDescription
 from worker_client.contract.encodings import CODECS
+from worker_client.contract.recipe import RECIPES
 
 # Settings of a run that are plain fields: option, field, type.
 NUMBERS = (
@@ -120,6 +121,7 @@ CHOICES = (
         Run.Rule.values,
         "how results are merged (default multi_krum; mean where nobody can verify)",
     ),
+    ("--recete", "recipe", RECIPES, "how volunteers train (default v1)"),
     ("--outer", "outer", Run.OuterOptimiser.values, "the outer optimiser (default nesterov)"),
     ("--kodlama", "encoding", Run.Encoding.values, "how results travel (default ham: whole)"),
     ("--fark", "downlink", DOWNLINKS, "compress updates so for workers (default: whole snapshots)"),

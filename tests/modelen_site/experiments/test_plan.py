@@ -51,6 +51,7 @@ def test_fedavg_takes_the_mean_itself():
     ("fields", "told"),
     [
         ({"format": "scratch-huge"}, "known: "),
+        ({"recipe": "v0"}, "known: v1, v2"),
         ({"format": "tiny-qwen3-lora-r4"}, "whole models"),
         ({"arms": [DILOCO, DILOCO]}, "two arms are the same"),
         ({"arms": [DILOCO | {"encodings": ["int4"]}]}, "write UP/DOWN"),

@@ -1,0 +1,67 @@
+"""The optimisers of a recipe, their state fresh."""
+
+from collections.abc import Callable
+
+import torch
+
+from worker_client.contract.recipe import BETAS, EMBEDDING_FLOOR, EPS
+from worker_client.training.trainee import Trainee
+
+Optimisers = list[torch.optim.Optimizer]
+
+
+class FlooredAdamW(torch.optim.Optimizer):
+    """AdamW that takes each second moment for at least ``floor`` of its tensor's mean.
+
+    Most rows of an embedding belong to tokens that are absent from a small step. AdamW divides
+    their tiny gradients, which always point the same way, by themselves, and moves those rows as
+    far as any other; all clients move them alike, so that no mean takes it out.
+    """
+
+    def __init__(self, parameters: list[torch.nn.Parameter], floor: float, weight_decay: float):
+        super().__init__(parameters, {"lr": 0.0, "weight_decay": weight_decay})
+        self.floor, self.steps = floor, 0
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        self.steps += 1
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.mul_(1 - group["lr"] * group["weight_decay"])
+                    parameter.add_(self._direction(parameter), alpha=-group["lr"])
+
+    def _direction(self, parameter: torch.nn.Parameter) -> torch.Tensor:
+        state, gradient = self.state[parameter], parameter.grad
+        assert gradient is not None
+        if not state:
+            state["first"], state["second"] = (torch.zeros_like(parameter) for _ in range(2))
+        first, second = state["first"], state["second"]
+        first.lerp_(gradient, 1 - BETAS[0])
+        second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+        floored = second.clamp(min=self.floor * second.mean())
+        root = floored.div_(1 - BETAS[1] ** self.steps).sqrt_()
+        return first / (1 - BETAS[0] ** self.steps) / root.add_(EPS)
+
+
+def make_optimisers(trainee: Trainee, recipe: str) -> Optimisers:
+    """``v1``: AdamW. ``v2``: the same, but for the embedding where that is trained."""
+    embedding = trainee.embedding
+    if recipe == "v1" or embedding is None:
+        return [_adamw(trainee.groups())]
+    others, decay = [], 0.0
+    for group in trainee.groups():
+        rest = [parameter for parameter in group["params"] if parameter is not embedding]
+        decay = decay if len(rest) == len(group["params"]) else group["weight_decay"]
+        others.append({**group, "params": rest})
+    return [_adamw(others), FlooredAdamW([embedding], EMBEDDING_FLOOR, decay)]
+
+
+def set_lr(optimisers: Optimisers, lr: float) -> None:
+    for optimiser in optimisers:
+        for group in optimiser.param_groups:
+            group["lr"] = lr
+
+
+def _adamw(groups: list[dict]) -> torch.optim.AdamW:
+    return torch.optim.AdamW(groups, betas=BETAS, eps=EPS, fused=True)
