@@ -28,10 +28,9 @@ class FlooredAdamW(torch.optim.Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    parameter.mul_(1 - group["lr"] * group["weight_decay"])
-                    parameter.add_(self._direction(parameter), alpha=-group["lr"])
+                    self._move(parameter, group["lr"], group["weight_decay"])
 
-    def _direction(self, parameter: torch.nn.Parameter) -> torch.Tensor:
+    def _move(self, parameter: torch.nn.Parameter, lr: float, weight_decay: float) -> None:
         state, gradient = self.state[parameter], parameter.grad
         assert gradient is not None
         if not state:
@@ -39,9 +38,10 @@ class FlooredAdamW(torch.optim.Optimizer):
         first, second = state["first"], state["second"]
         first.lerp_(gradient, 1 - BETAS[0])
         second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-        floored = second.clamp(min=self.floor * second.mean())
-        root = floored.div_(1 - BETAS[1] ** self.steps).sqrt_()
-        return first / (1 - BETAS[0] ** self.steps) / root.add_(EPS)
+        root = second.clamp(min=self.floor * second.mean())
+        root.div_(1 - BETAS[1] ** self.steps).sqrt_().add_(EPS)
+        parameter.mul_(1 - lr * weight_decay)
+        parameter.addcdiv_(first, root, value=-lr / (1 - BETAS[0] ** self.steps))
 
 
 def make_optimisers(trainee: Trainee, recipe: str) -> Optimisers:
