@@ -6,13 +6,11 @@ from pathlib import Path
 from django.core.exceptions import ValidationError
 
 from coordination.models import Chunk, Preparation, Round, Run, Unit
-from coordination.preparing.cut import CHUNK_BYTES, cut
+from coordination.preparing.cut import CHUNK_BYTES, article_files, cut
 from coordination.storage import blobs
 from coordination.store.local import Blob
 from worker_client.contract.recipe import MOST_TOKENS_PER_BYTE
 from worker_client.contract.wire import MAX_TOKENIZER_BYTES
-from worker_client.corpus.pieces import article_files
-from worker_client.data.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -41,15 +39,11 @@ def store_text(run: Run, raw: RawText) -> StoredText:
     """Chunks and tokenizer as blobs; the tokenizer becomes that of a model from scratch.
 
     Raises:
-        ValidationError: no articles, another tokenizer than the format's, or too little text for
-            the shards.
+        ValidationError: another tokenizer than the format's, or too little text for the shards.
     """
     if run.mode != Run.Mode.CPT:
         raise ValidationError("volunteers prepare text for continued pretraining only: --mod cpt")
-    try:
-        files = article_files(raw.files)
-    except DataError as error:
-        raise ValidationError(str(error)) from None
+    files = article_files(raw.files)
     tokenizer = _store(raw.tokenizer.read_bytes())
     if tokenizer.size > MAX_TOKENIZER_BYTES:
         raise ValidationError(f"{raw.tokenizer} is larger than any worker takes")

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from worker_client.contract.wire import MAX_RAW_BYTES
 from worker_client.data.errors import DataError
 
 PIECE_BYTES = 2**22
-MAX_LINE_BYTES = MAX_RAW_BYTES  # a longer article fits into no task
+MAX_LINE_BYTES = 2**24
 SUFFIX = ".jsonl"
 
 
