@@ -94,10 +94,14 @@ def test_v2_rises_in_every_task():
     assert short.at(7, 0) == Schedule(1e-3, 50, 2).at(7, 0)
 
 
+def decayed(matrix):
+    return [{"params": [matrix], "weight_decay": WEIGHT_DECAY_SCRATCH}]
+
+
 def test_v2s_embedding():
     case = load_vectors("v2")["embedding"]
     value = torch.nn.Parameter(torch.tensor(case["start"]))
-    optimiser = FlooredAdamW([value], EMBEDDING_FLOOR, WEIGHT_DECAY_SCRATCH)
+    optimiser = FlooredAdamW(decayed(value), EMBEDDING_FLOOR)
     for rate, gradient, after in zip(case["lr"], case["gradients"], case["after"], strict=True):
         set_lr([optimiser], rate)
         value.grad = torch.tensor(gradient)
@@ -113,8 +117,8 @@ def test_v2s_committed_file_is_what_the_script_makes():
 def test_a_floor_of_nothing_is_torchs_adamw():
     start, generator = torch.linspace(-1, 1, 12).reshape(4, 3), torch.Generator().manual_seed(1)
     ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
-    floored = FlooredAdamW([ours], 0.0, WEIGHT_DECAY_SCRATCH)
-    plain = torch.optim.AdamW([theirs], betas=BETAS, eps=EPS, weight_decay=WEIGHT_DECAY_SCRATCH)
+    floored = FlooredAdamW(decayed(ours), 0.0)
+    plain = torch.optim.AdamW(decayed(theirs), betas=BETAS, eps=EPS)
     set_lr([floored, plain], 1e-2)
     for _ in range(5):
         ours.grad = torch.randn(4, 3, generator=generator)

@@ -22,7 +22,7 @@ WEIGHT_DECAY_ADAPTER = 0.0
 WEIGHT_DECAY_SCRATCH = 0.1  # of matrices
 # v2: the least second moment of a trained embedding, in parts of the mean over the tensor.
 EMBEDDING_FLOOR = 0.1
-MOST_RISING = 10  # v2: steps at the begin of a task
+RISE_STEPS = 10  # v2: of each task, but at most a third of it
 IGNORED_LABEL = -100
 
 
@@ -49,7 +49,7 @@ class Schedule:
     @property
     def _rise(self) -> int:
         """Over how many steps of a task the rate rises."""
-        return 1 if self.recipe == "v1" else max(1, min(MOST_RISING, self.inner_steps // 3))
+        return 1 if self.recipe == "v1" else max(1, min(RISE_STEPS, self.inner_steps // 3))
 
     def _of_all(self, round_number: int, inner_step: int) -> float:
         total = self.rounds * self.inner_steps

@@ -1,12 +1,14 @@
 """The optimisers of a recipe, their state fresh."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from worker_client.contract.recipe import BETAS, EMBEDDING_FLOOR, EPS
 from worker_client.training.trainee import Trainee
 
+Groups = list[dict[str, Any]]
 Optimisers = list[torch.optim.Optimizer]
 
 
@@ -18,8 +20,8 @@ class FlooredAdamW(torch.optim.Optimizer):
     far as any other; all clients move them alike, so that no mean takes it out.
     """
 
-    def __init__(self, parameters: list[torch.nn.Parameter], floor: float, weight_decay: float):
-        super().__init__(parameters, {"lr": 0.0, "weight_decay": weight_decay})
+    def __init__(self, groups: Groups, floor: float) -> None:
+        super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0})
         self.floor, self.steps = floor, 0
 
     @torch.no_grad()
@@ -49,12 +51,9 @@ def make_optimisers(trainee: Trainee, recipe: str) -> Optimisers:
     embedding = trainee.embedding
     if recipe == "v1" or embedding is None:
         return [_adamw(trainee.groups())]
-    others, decay = [], 0.0
-    for group in trainee.groups():
-        rest = [parameter for parameter in group["params"] if parameter is not embedding]
-        decay = decay if len(rest) == len(group["params"]) else group["weight_decay"]
-        others.append({**group, "params": rest})
-    return [_adamw(others), FlooredAdamW([embedding], EMBEDDING_FLOOR, decay)]
+    others = _those(trainee.groups(), lambda parameter: parameter is not embedding)
+    embeddings = _those(trainee.groups(), lambda parameter: parameter is embedding)
+    return [_adamw(others), FlooredAdamW(embeddings, EMBEDDING_FLOOR)]
 
 
 def set_lr(optimisers: Optimisers, lr: float) -> None:
@@ -63,5 +62,11 @@ def set_lr(optimisers: Optimisers, lr: float) -> None:
             group["lr"] = lr
 
 
-def _adamw(groups: list[dict]) -> torch.optim.AdamW:
+def _adamw(groups: Groups) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, betas=BETAS, eps=EPS, fused=True)
+
+
+def _those(groups: Groups, wanted: Callable[[torch.nn.Parameter], bool]) -> Groups:
+    """The groups with such parameters only, none of them empty."""
+    chosen = [{**group, "params": list(filter(wanted, group["params"]))} for group in groups]
+    return [group for group in chosen if group["params"]]

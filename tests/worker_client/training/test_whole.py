@@ -68,7 +68,6 @@ def test_v2_trains_all_but_the_embedding_as_v1_does(whole, tmp_path):
 
 def test_v2_moves_an_absent_token_less(whole, tmp_path):
     """Shards hold the bytes A to E and what packing adds; token 7 never comes."""
-    start = None
     moved = {}
     for recipe in ("v1", "v2"):
         command = task_command(tmp_path, FMT, tokenizer_sha256=TOKENIZER, recipe=recipe)
